@@ -159,7 +159,7 @@ size_t write(const Message& message, Buffer& buffer) {
 }
 
 void read_fields(Message& message, const uint8_t* bytes, size_t size) {
-  // Fast CDR takes a non-const pointer, but only reads here.
+  // Fast CDR takes a non-const pointer, but does not write through the pointer here.
   char* first = const_cast<char*>(reinterpret_cast<const char*>(bytes));
   FastBuffer memory(first, size);
   Cdr cdr(memory, Cdr::LITTLE_ENDIANNESS, Cdr::DDS_CDR);

@@ -9,7 +9,8 @@
 
 namespace hopmeter {
 
-/// Makes calls on a separate thread, one at a time. Declare this member after everything that a call uses.
+/// Makes calls on a separate thread, one at a time. A class must declare its `BlockingCalls` member after everything
+/// that a call uses.
 template <class Request, class Reply>
 class BlockingCalls {
  public:

@@ -1,4 +1,4 @@
-/// A slot for a callback, which other threads may call while it is set or removed.
+/// A slot for a callback. Other threads may call the callback while the slot sets or removes it.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace hopmeter {
 template <class Callback>
 class CallbackSlot {
  public:
-  /// Calls `use(callback)` if the slot holds a callback, and returns whether it does.
+  /// Returns whether the slot holds a callback; if so, first calls `use(callback)`.
   bool call(const auto& use) {
     const std::lock_guard lock(mutex_);
     if (callback_) use(*callback_);

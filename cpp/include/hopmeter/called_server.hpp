@@ -43,7 +43,7 @@ class CalledServer : public Server {
     visit.is_handled.wait();
   }
 
-  /// Releases the library's threads. Requests that are waiting and later requests are not answered.
+  /// Releases the library's threads. Waiting requests and later requests stay unanswered.
   void close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;

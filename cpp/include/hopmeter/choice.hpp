@@ -28,7 +28,7 @@ class Choice : public Transport {
 };
 
 /// The message types of an adapter with typed carriage: `Timing` for the small message, `Image` for images. `bytes_as`
-/// selects the one for byte payloads.
+/// selects the message type for byte payloads.
 template <class Timing, class Image, PayloadKind bytes_as = PayloadKind::timing>
 struct MessageTypes {
   /// Calls `open` with the message type for the link's payload, as a `std::type_identity`, and returns the result.

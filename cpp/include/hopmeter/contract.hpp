@@ -30,8 +30,8 @@ enum class PayloadKind {
   image = HOPMETER_PAYLOAD_KIND_IMAGE
 };
 
-/// The setup that an adapter receives when it is opened. Values that differ between links are in `Link`. A copy is
-/// cheap and stays valid as long as the transport exists.
+/// The setup that an adapter receives when its transport is opened. Values that differ between links are in `Link`. A
+/// copy of the setup is cheap and stays valid as long as the transport exists.
 class Setup {
  public:
   explicit Setup(const HopmeterSetup* raw) noexcept : raw_(raw) {}
@@ -45,7 +45,7 @@ class Setup {
   std::string broker() const { return detail::string(raw_->broker); }
   [[deprecated("it is broker() now")]] std::string daemon() const { return broker(); }
   /// The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines. The
-  /// address 0.0.0.0 means all devices.
+  /// address 0.0.0.0 means all network interfaces.
   std::string bind() const { return detail::string(raw_->bind); }
   /// The IPv4 address at which nodes on other machines reach this node. The address of a link end must contain this
   /// IPv4 address. A transport that discovers its peers uses the network device with this address.
@@ -149,8 +149,8 @@ class Subscriber {
  public:
   virtual ~Subscriber() = default;
 
-  /// Calls `take` for each frame that has arrived (at least one, if any have). Returns the number of frames. With
-  /// `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives or about
+  /// Calls `take` for each frame that has arrived (at least one, if any have arrived). Returns the number of frames.
+  /// With `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives or about
   /// `timeout` has passed; may return early, or up to 100 ms late. The bytes are valid until `take` returns.
   virtual std::size_t poll(Timeout timeout, Take take) = 0;
 };
@@ -190,7 +190,8 @@ class Replier {
   /// Sends a received frame, unaltered, as the reply; the rules of `Publisher::forward` apply.
   virtual Sent forward(const Received& received);
 
-  /// Returns a replier that any thread can use later, if the manifest declares `reply = "deferred"`. Must not throw.
+  /// Returns a replier that any thread can use after the handler has returned, if the manifest declares `reply =
+  /// "deferred"`. Must not throw.
   virtual Owned<Replier> defer() noexcept;
 };
 
@@ -208,7 +209,7 @@ class Handle {
  public:
   explicit Handle(HopmeterHandle raw) noexcept : raw_(raw) {}
 
-  /// The handler may use `replier` only until it returns.
+  /// The handler must not use `replier` after the handler has returned.
   template <std::derived_from<Replier> Ours>
   void operator()(const Received& received, Ours& replier) const {
     const Received stamped = received.stamp_arrival();
@@ -242,8 +243,8 @@ class Server {
   /// Calls `handle` for each request that has arrived; the rules of `Subscriber::poll` apply.
   virtual std::size_t poll(Timeout timeout, Handle handle) = 0;
 
-  /// Starts to handle requests on the transport's own thread (`callback`). The subscription is destroyed before the
-  /// server, and nothing else calls the server until then.
+  /// Starts handling requests on the transport's own thread (`callback`). The instrument destroys the subscription
+  /// before the server, and makes no other call to the server until then.
   virtual Owned<Subscription> serve(OnRequest on_request);
 };
 

@@ -9,7 +9,7 @@ namespace hopmeter {
 
 class Draft {
  public:
-  /// Lets `fill` write a frame into the buffer and returns its bytes, which stay valid until the next call.
+  /// Lets `fill` write a frame into the buffer and returns the frame's bytes, which stay valid until the next call.
   std::span<const std::byte> write(std::size_t payload_bytes, Fill fill) {
     const auto bytes = header_bytes + payload_bytes;
     if (buffer_.size() < bytes) buffer_.resize(bytes);

@@ -1,6 +1,6 @@
 /// An empty transport: sending fills a frame and calls the receiver with the frame. If the receiver runs on the
-/// sender's thread, the latency of the empty transport is the instrument's own share of a hop. The instrument measures
-/// this latency in the same run as the cells whose receivers run on the sender's thread.
+/// sender's thread, the latency of the empty transport is the part of a hop's latency that the instrument adds. The
+/// instrument measures this latency in the same run as the cells whose receivers run on the sender's thread.
 #pragma once
 
 #include "hopmeter/bridge.hpp"

@@ -40,8 +40,8 @@ inline std::int64_t now_ns() noexcept {
 }  // namespace detail
 
 /// Writes one frame into the transport's memory. Call a `Fill` once per send, on the caller's thread, and as late as
-/// possible: its last step reads the sent time, inlined into the adapter. A `Fill` is valid until `send` returns; its
-/// copies refer to the same frame.
+/// possible: its last step, which the compiler inlines into the adapter, reads the sent time. A `Fill` is valid until
+/// `send` returns; its copies refer to the same frame.
 class Fill {
  public:
   explicit Fill(HopmeterFill raw) noexcept : raw_(raw) {}
@@ -79,7 +79,7 @@ class FrameHolder {
 
 using Kept [[deprecated("use FrameHolder")]] = FrameHolder;
 
-/// A received frame, valid until the function that it was passed to returns.
+/// A received frame, which is valid until the function that receives it returns.
 class Received {
  public:
   explicit Received(const HopmeterReceived& raw) noexcept : raw_(raw) {}
@@ -95,9 +95,9 @@ class Received {
     return {whole.first(header), whole.subspan(header)};
   }
 
-  /// Sets the arrival time to now, unless this frame already has one. `OnFrame` and the other functions that take
-  /// frames set the arrival time first. An adapter that locks a mutex or searches a queue before it calls such a
-  /// function should set the arrival time earlier.
+  /// Sets the arrival time to the current time, unless this frame already has an arrival time. `OnFrame` and the other
+  /// functions that take frames set the arrival time first. An adapter that locks a mutex or searches a queue before it
+  /// calls such a function should set the arrival time earlier.
   Received stamp_arrival() const noexcept {
     Received with = *this;
     if (with.raw_.arrived_ns == 0) with.raw_.arrived_ns = detail::now_ns();
@@ -192,7 +192,7 @@ class Owner {
 };
 
 /// Takes the frames of one subscription. Call an `OnFrame` with every frame, on a thread of the transport or on the
-/// sender's thread. Never call an `OnFrame` concurrently. Destroy it together with the subscription.
+/// sender's thread. Never call an `OnFrame` concurrently. Destroy an `OnFrame` together with its subscription.
 class OnFrame : public Owner<HopmeterOnFrame> {
  public:
   using Owner::Owner;

@@ -1,5 +1,5 @@
-/// Typed carriage: transports frames in the fields of an adapter's message types. The adapter describes each message
-/// type in a layout:
+/// Typed carriage: carries frames in the fields of an adapter's message types. The adapter describes each message type
+/// in a layout:
 ///
 ///   struct Picture {
 ///     static void shape(auto& message, const Link&);                               // sets all constant fields
@@ -54,7 +54,7 @@ inline std::int64_t nanoseconds(const auto& time) {
     return time.sec * second + time.nanosec;
 }
 
-/// Sets the length of the payload field. A shrinking sequence does not free memory.
+/// Sets the length of the payload field. Shortening a sequence does not free its memory.
 template <class Layout, class Message>
 std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   if constexpr (FixedSize<Layout, Message>) {

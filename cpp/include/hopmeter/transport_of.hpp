@@ -45,7 +45,7 @@ struct TypedMakers {
 };
 
 /// Opens link ends with `Made`, which is `Makers` or `TypedMakers`. All link ends of a process use one `Shared`,
-/// created from the setup. Override a method for a link end that needs more.
+/// created from the setup. Override a method if its link end needs more than `Shared` and the link.
 template <class Shared, class Made>
 class MadeTransport : public Transport {
  public:

@@ -39,8 +39,8 @@ inline Label label(std::span<const std::byte, header_bytes> header) noexcept {
   return text;
 }
 
-/// Writes the label for a header directly into a message's text: a string, an array, or a pointer to memory that has
-/// room for it.
+/// Writes the label for a header directly into a message's text: a string, an array, or a pointer to memory with enough
+/// room for the label.
 void put_label(std::span<const std::byte, header_bytes> header, auto& text) {
   if constexpr (requires { text.resize(label_bytes); }) text.resize(label_bytes);
   if constexpr (requires { *text; })

@@ -52,7 +52,7 @@ class Writer {
     return sample_;
   }
 
-  /// Writes a sample, or returns `busy` if writing would wait.
+  /// Writes a sample, or returns `busy` if writing would block.
   hopmeter::Sent write(const Sample& sample) {
     const auto code = dds_write(*writer_, &sample);
     if (code == DDS_RETCODE_TIMEOUT) return hopmeter::Sent::busy;
@@ -94,7 +94,7 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   ~Inbox() { dds_sample_free(&sample_, &Message::type, DDS_FREE_CONTENTS); }
 
-  /// Passes the next sample to `use`, if there is one. Returns whether there was one.
+  /// Passes the next sample to `use`, if there is one. Returns whether there was a sample.
   bool take(dds_entity_t reader, const auto& use) {
     dds_sample_info_t info;
     void* into = &sample_;

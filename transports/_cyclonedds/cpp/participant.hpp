@@ -47,7 +47,7 @@ struct Options {
 
 /// Returns the domain of a trial. Peers in other languages compute the same domain.
 inline dds_domainid_t domain_of(const std::string& run) {
-  // Domain numbers below this one use only ports below the system's ephemeral ports.
+  // Domain numbers below 99 use only ports below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<dds_domainid_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }

@@ -48,7 +48,8 @@ inline Qos writer_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) 
 /// settings.
 inline Qos service_qos(const hopmeter::Setup& setup) { return make_qos(setup, true, true); }
 
-/// Returns the quality of service of a client's writer. Requests to callback servers go through the queue.
+/// Returns the quality of service of a client's writer. Cyclone DDS delivers requests to callback servers through a
+/// queue (see `set_queued`).
 inline Qos request_qos(const hopmeter::Setup& setup, const hopmeter::Link& link) {
   auto qos = service_qos(setup);
   if (link.wait == hopmeter::Wait::callback) set_queued(qos);

@@ -23,8 +23,8 @@ class Discovery final : public fast::DomainParticipantListener {
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.largest_frame_bytes()) {}
 
-  /// Returns how the samples travelled, and the reasons for any difference from the settings. Must be called after the
-  /// last sample.
+  /// Returns how the samples travelled, and why their path differs from the settings, if it does. Must be called after
+  /// the last sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
     hopmeter::Facts facts{{"path", join(paths, ", ")}};

@@ -128,7 +128,7 @@ class Writer {
 template <class Message>
 class Inbox {
  public:
-  /// Passes the next sample to `use`, if there is one. Returns whether there was one.
+  /// Passes the next sample to `use`, if there is one. Returns whether there was a sample.
   bool take(fast::DataReader& reader, const auto& use) {
     if constexpr (Plain<Message>)
       return take_loan(reader, use);
@@ -236,8 +236,8 @@ class CalledReader final : public hopmeter::Subscription, private fast::DataRead
   Endpoint<fast::DataReader> reader_;
 };
 
-/// Calls `look` for a server on a separate thread, which the listener wakes. On the thread that delivers requests, a
-/// server that waits for another server's reply would deadlock, because that thread must also deliver the reply.
+/// Calls `look` for a server on a separate thread, which the listener wakes. A server that waited for another server's
+/// reply on the delivering thread would deadlock, because that thread must also deliver the reply.
 template <class Message, class Look>
 class ServingReader final : public hopmeter::Subscription, private fast::DataReaderListener {
  public:

@@ -12,7 +12,7 @@ namespace fastdds {
 
 /// The options that differ between the transports over Fast DDS. The defaults are those of the library.
 struct Options {
-  /// `default`: shared memory if both link ends support it, otherwise UDP. `shm` and `udp`: only that transport.
+  /// `default`: shared memory if both link ends support it, otherwise UDP. `shm` and `udp`: only the named transport.
   std::string transport = "default";
   /// The size of the shared-memory segment of each participant; 0 for the library's default.
   std::uint32_t segment_bytes = 0;

@@ -21,7 +21,7 @@ inline constexpr const char* flow_name = "hopmeter";
 
 /// Returns the domain of a trial. Peers that use other DDS libraries compute the same domain.
 inline std::uint32_t domain_of(const std::string& run) {
-  // Domain numbers below this one use only ports below the system's ephemeral ports.
+  // Domain numbers below 99 use only ports below the system's ephemeral ports.
   constexpr unsigned long domains = 99;
   return static_cast<std::uint32_t>(1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains);
 }

@@ -10,7 +10,7 @@
 
 namespace streams {
 
-/// The longest wait of a link end that has bytes to send.
+/// How long a link end that has unsent bytes waits at most.
 inline constexpr std::chrono::milliseconds catch_up_interval{1};
 
 inline hopmeter::Timeout limit_while_behind(bool caught_up, hopmeter::Timeout timeout) {

@@ -25,7 +25,7 @@ struct Joined {
 };
 
 inline void make(const std::string& path) {
-  // `write` has no MSG_NOSIGNAL: a receiver that has disconnected would end this process.
+  // `write` has no MSG_NOSIGNAL, so a write to a disconnected receiver would end this process.
   ::signal(SIGPIPE, SIG_IGN);
   if (::mkfifo(path.c_str(), 0600) != 0) throw Error::system("making the named pipe " + path);
 }
@@ -39,7 +39,7 @@ inline Socket open(const std::string& path, int way) {
 /// Creates the pipe on which a binding end receives names, at `path`.
 inline Socket listen(const std::string& path) {
   make(path);
-  // The pipe is also open for writing, so that reads do not report its end if there are no receivers.
+  // The pipe is also open for writing, so that reads do not report the end of the stream while there are no receivers.
   return open(path, O_RDWR);
 }
 

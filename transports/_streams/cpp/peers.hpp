@@ -27,7 +27,7 @@ class Peer {
   }
 
   /// Sends a message, and returns false if the receiver accepted nothing. If a receiver already has a part of the
-  /// message, waits to send the rest, and queues what the receiver still refuses.
+  /// message, waits to send the rest, and queues the bytes that the receiver still refuses.
   bool send(std::span<const std::byte> message, bool begun) {
     const auto first = connection_.send_some(message, false);
     if (first && *first == message.size()) return true;

@@ -21,7 +21,7 @@ namespace streams {
 
 using hopmeter::Error;
 
-/// Returns the kernel's version, which stands for the library version.
+/// Returns the kernel's version, which serves as the library version.
 inline std::string kernel_version() {
   utsname kernel{};
   return ::uname(&kernel) == 0 ? std::string("Linux ") + kernel.release : "Linux";

@@ -62,7 +62,7 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     const bool rest = begun > end_;
     const auto room = rest ? begun : buffer_.size();
     const auto bytes = connection_.receive({buffer_.at(end_), room - end_}, may_wait, rest, timeout);
-    // An unopened pipe looks like one whose writer has disconnected.
+    // A pipe that no writer has opened yet looks like a pipe whose writer has disconnected.
     if (bytes == 0 && connection_.is_pipe() && !has_begun_ && !may_wait) return false;
     if (bytes > 0) {
       has_begun_ = true;

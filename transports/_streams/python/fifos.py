@@ -73,7 +73,7 @@ class Pipe:
             raise BlockingIOError
         came = os.readv(self._fd, [buffer])
         if not came and not self._begun and not waits:
-            raise BlockingIOError  # an unopened pipe looks like one whose writer has disconnected
+            raise BlockingIOError  # no writer has opened the pipe yet
         self._begun = True
         return came
 
@@ -89,7 +89,8 @@ class Entrance:
     def __init__(self, path: str) -> None:
         os.mkfifo(path, 0o600)
         self.path = path
-        # The pipe is also open for writing, so that reads do not report its end if there are no receivers.
+        # The pipe is also open for writing, so that reads do not report the end of the stream while there are no
+        # receivers.
         self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._ended = threading.Event()
 

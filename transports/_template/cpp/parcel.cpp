@@ -50,7 +50,7 @@ void call_at(const std::string& path, const Descriptor& socket, Call call, const
 
 class Sender final : public Publisher {
  public:
-  // Opening may be slow, because it is not measured. Prepare everything here that sending a message needs.
+  // Opening a link end may be slow, because hopmeter does not measure it. Prepare here everything that a send needs.
   Sender(const Setup& setup, const Link& link)
       : path_(setup.directory() + "/" + link.name + ".sock"),
         listener_(packet_socket(SOCK_NONBLOCK)),
@@ -81,8 +81,8 @@ class Sender final : public Publisher {
       } else if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) {
         return Sent::busy;
       } else if (errno == EPIPE || errno == ECONNRESET) {
-        // A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a failure
-        // on this side.
+        // A receiver may die at any time. The instrument counts messages to a dead receiver as lost, so the sender
+        // reports no failure.
         receiver = receivers_.erase(receiver);
       } else {
         throw Error::system("sending a packet");

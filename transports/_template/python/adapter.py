@@ -30,7 +30,7 @@ class Publisher:
         self._listener.listen(setup.settings["backlog"])
         self._listener.setblocking(False)
         self._receivers: list[socket.socket] = []
-        # Create everything here that sending a message needs, not in `send`.
+        # Create everything that a send needs here, not in `send`.
         self._buffer = memoryview(bytearray(link.frame_bytes))
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
@@ -51,8 +51,8 @@ class Publisher:
                     return False
                 raise
             except (BrokenPipeError, ConnectionResetError):
-                # A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a
-                # failure on this side.
+                # A receiver may die at any time. The instrument counts messages to a dead receiver as lost, so the
+                # sender reports no failure.
                 self._receivers.remove(receiver)
                 receiver.close()
         return True
@@ -110,8 +110,8 @@ class Transport(BaseTransport):
     """The transport, of which each process has one. Create the shared objects here: a session, a context or a broker
     connection."""
 
-    # How the bytes travelled, for the result. If there are several possibilities, ask the library which one was used,
-    # because the settings do not prove it.
+    # Report how the bytes travelled. If there are several possibilities, ask the library which one was used, because
+    # the settings do not prove it.
     path = "packets of Unix sockets"
 
     @staticmethod

@@ -91,7 +91,7 @@ def serve() -> None:
 
     def answer(_method: Any, request: bytes) -> tuple[int, bytes]:
         requests.put(request)
-        return 0, request  # 0 means success; the reply is the request
+        return 0, request  # 0 means success; echoes the request as the reply
 
     server = ecal.ServiceServer(TOPIC)
     server.set_method_callback(METHOD, answer)

@@ -8,7 +8,7 @@
 template <class Generated>
 struct Message {
   using Support = Generated;
-  /// The link's name contains the run, so it separates trials.
+  /// The link's name contains the run id, so different trials use different topics.
   static std::string topic(const std::string& link) { return link; }
 };
 

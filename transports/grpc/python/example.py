@@ -37,7 +37,7 @@ class Server(example_pb2_grpc.ExampleServicer):
         self.calls += 1
         if self.calls == COUNT:
             self.done.set()
-        return request  # the reply is the request
+        return request  # echoes the request as the reply
 
 
 def paced_messages() -> Iterator[example_pb2.Message]:

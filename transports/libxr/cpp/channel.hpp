@@ -73,7 +73,7 @@ class Channel {
     std::erase(inboxes_, &inbox);
   }
 
-  /// Makes each inbox expect a frame if all inboxes have room. Returns whether they have room.
+  /// Makes each inbox expect a frame if all inboxes have room. Returns whether all inboxes have room.
   bool expect() {
     const std::lock_guard lock(mutex_);
     if (!std::ranges::all_of(inboxes_, [](const Inbox* inbox) { return inbox->has_room(); })) return false;

@@ -97,7 +97,7 @@ class Queued final : public Subscriber, private Inbox {
  private:
   bool has_room() const override { return length_.load(std::memory_order_acquire) < ring_.size(); }
 
-  /// The queue has room, because the link's only publisher has checked.
+  /// The queue has room, because the link's only publisher has checked this before.
   void push(const Frame& frame) {
     auto& place = ring_[next_];
     if (!place) place = std::make_unique<Frame>();

@@ -1,5 +1,5 @@
 /// Carries frames within one process, by a direct call or through a bounded queue. The Rust adapter in ../rust works in
-/// the same way, and explains how.
+/// the same way; its comments explain the design.
 #include <unordered_map>
 
 #include "channel.hpp"

@@ -24,7 +24,7 @@ int require(int result, const char* doing) {
   std::exit(1);
 }
 
-// The system call takes a timeout as a time of day.
+// The system call expects an absolute time of day as the timeout.
 timespec time_limit() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);

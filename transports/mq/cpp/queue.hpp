@@ -71,7 +71,7 @@ class Queue {
   }
 
   /// Receives one message. Returns the part of the buffer with the message, or an empty span after the timeout. The
-  /// system call takes the timeout as a time of day.
+  /// system call expects an absolute time of day as the timeout.
   std::span<const std::byte> receive(std::span<std::byte> buffer, hopmeter::Timeout timeout) const {
     auto* data = reinterpret_cast<char*>(buffer.data());
     const auto until = blocks_ ? time_of_day_after(timeout) : timespec{};

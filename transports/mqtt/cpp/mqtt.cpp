@@ -1,4 +1,5 @@
-/// The adapter for MQTT with libmosquitto: topics through a broker. ../README.md describes the wire format.
+/// The adapter for MQTT, with libmosquitto: messages are published on topics and pass through a broker. ../README.md
+/// describes the wire format.
 #include <mosquitto.h>
 #include <poll.h>
 

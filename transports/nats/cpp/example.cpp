@@ -72,7 +72,7 @@ void serve(natsConnection* connection) {
   int count = 0;
   natsMsg* request = nullptr;
   for (; count < COUNT && natsSubscription_NextMsg(&request, subscription, PATIENCE_MS) == NATS_OK; ++count) {
-    // The reply is the request.
+    // The server echoes the request as the reply.
     require(natsConnection_Publish(connection, natsMsg_GetReply(request), natsMsg_GetData(request),
                                    natsMsg_GetDataLength(request)),
             "reply");

@@ -1,4 +1,5 @@
-/// The adapter for NATS with its C client: subjects through a broker. ../README.md describes the wire format.
+/// The adapter for NATS, with the NATS C client: messages are published on subjects and pass through a broker.
+/// ../README.md describes the wire format.
 #include <nats/nats.h>
 
 #include <optional>
@@ -53,7 +54,7 @@ class Connection {
     natsSubscription* raw = nullptr;
     demand(function(&raw, connection_.get(), subject.c_str(), more...), "subscribing at nats-server");
     NatsSubscription subscription(raw);
-    // As in the other languages, only the number of messages limits the queue.
+    // As in hopmeter's other NATS adapters, only the number of messages limits the queue.
     demand(natsSubscription_SetPendingLimits(raw, 65536, -1), "raising a subscription's limits");
     return subscription;
   }

@@ -47,7 +47,7 @@ class Connection:
         await self.nats.flush()
 
     async def subscribe(self, subject: str) -> Subscription:
-        # As in the other languages, only the number of messages limits the queue.
+        # As in hopmeter's other NATS adapters, only the number of messages limits the queue.
         subscription = await self.nats.subscribe(subject, pending_msgs_limit=65_536, pending_bytes_limit=0)
         await self.nats.flush()
         return subscription

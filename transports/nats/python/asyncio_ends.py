@@ -38,7 +38,7 @@ class End:
         self._loop.run(self._subscribe(subject, on_message))
 
     async def _subscribe(self, subject: str, on_message: Any) -> None:
-        # As in the other languages, only the number of messages limits the queue.
+        # As in hopmeter's other NATS adapters, only the number of messages limits the queue.
         await self.nats.subscribe(subject, cb=on_message, pending_msgs_limit=65_536, pending_bytes_limit=0)
         await self.nats.flush()
 

@@ -64,7 +64,7 @@ async def serve() -> None:
     with contextlib.suppress(nats.errors.TimeoutError):
         while count < COUNT:
             request = await subscription.next_msg(PATIENCE_S)
-            await request.respond(request.data)  # the reply is the request
+            await request.respond(request.data)  # echoes the request as the reply
             count += 1
     await connection.drain()  # sends the queued messages, then closes
     print(f"answered {count} calls")

@@ -116,7 +116,7 @@ void serve() {
   nng_msg* message = nullptr;
   int count = 0;
   for (; count < COUNT && nng_recvmsg(server, &message, 0) == 0; ++count)
-    require(nng_sendmsg(server, message, 0), "reply");  // the reply is the request
+    require(nng_sendmsg(server, message, 0), "reply");  // echoes the request as the reply
   client.wait();
   nng_close(server);
   std::printf("answered %d calls\n", count);

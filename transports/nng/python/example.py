@@ -74,7 +74,7 @@ def serve() -> None:
         server.listen(ADDRESS)
         print("ready", flush=True)
         while count < COUNT:
-            server.send(server.recv())  # the reply is the request
+            server.send(server.recv())  # echoes the request as the reply
             count += 1
         closed.wait(PATIENCE_S)  # the client closes when it has the last reply
     print(f"answered {count} calls")

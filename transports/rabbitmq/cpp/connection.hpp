@@ -66,7 +66,7 @@ class Connection {
             "publishing to RabbitMQ");
   }
 
-  /// Declares a queue that the broker deletes with its receiver, and returns the queue's name.
+  /// Declares a queue that the broker deletes when its receiver disconnects, and returns the queue's name.
   std::string declare_queue(const std::string& name, bool durable) const {
     const auto* declared =
         amqp_queue_declare(raw(), channel, bytes_of(name), 0, durable, !durable, 1, amqp_empty_table);

@@ -114,7 +114,7 @@ void call(Connection connection) {
 void serve(Connection connection) {
   require(amqp_queue_declare(connection, CHANNEL, bytes(TOPIC), 0, 0, 1, 1, amqp_empty_table), "declare a queue");
   const auto answer = [&](const amqp_message_t& request) {
-    // The reply is the request.
+    // The server echoes the request as the reply.
     publish(connection, amqp_empty_bytes, request.properties.reply_to, request.body, {});
     return true;
   };

@@ -1,4 +1,5 @@
-/// The adapter for RabbitMQ with rabbitmq-c: exchanges and queues of a broker. ../README.md describes the wire format.
+/// The adapter for RabbitMQ, with rabbitmq-c: messages pass through exchanges and queues of a broker. ../README.md
+/// describes the wire format.
 #include "connection.hpp"
 #include "hopmeter/draft.hpp"
 #include "hopmeter/transport_of.hpp"

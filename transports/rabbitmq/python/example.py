@@ -81,7 +81,7 @@ def serve(channel: BlockingChannel) -> None:
     for method, properties, body in channel.consume(TOPIC, auto_ack=not ACKNOWLEDGE, inactivity_timeout=PATIENCE_S):
         if method is None:
             break
-        channel.basic_publish("", properties.reply_to, body)  # the reply is the request
+        channel.basic_publish("", properties.reply_to, body)  # echoes the request as the reply
         if ACKNOWLEDGE:
             channel.basic_ack(method.delivery_tag)
         count += 1

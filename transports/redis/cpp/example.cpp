@@ -28,7 +28,7 @@ void send(redisContext* context) {
   const auto begin = std::chrono::steady_clock::now();
   for (int number = 0; number < COUNT; ++number) {
     std::this_thread::sleep_until(begin + std::chrono::duration<double>(number / RATE_HZ));
-    // Returns when the broker has the message.
+    // Returns when the broker has received the message.
     freeReplyObject(redisCommand(context, "PUBLISH %s %b", TOPIC, payload.data(), payload.size()));
   }
   std::printf("sent %d messages\n", COUNT);

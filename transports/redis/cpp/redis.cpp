@@ -1,4 +1,5 @@
-/// The adapter for Redis with hiredis: channels through a broker. ../README.md describes the wire format.
+/// The adapter for Redis, with hiredis: messages are published on channels and pass through a broker. ../README.md
+/// describes the wire format.
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <sys/socket.h>

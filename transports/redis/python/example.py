@@ -24,7 +24,7 @@ def send() -> None:
     begin = time.monotonic()
     for number in range(COUNT):
         time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
-        client.publish(TOPIC, payload)  # returns when the broker has the message
+        client.publish(TOPIC, payload)  # returns when the broker has received the message
     client.close()
     print(f"sent {COUNT} messages")
 

@@ -40,7 +40,7 @@ inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + l
 
 /// Returns the domain of a trial. Peers in Python and peers of the transport ros2-wire compute the same domain.
 inline std::size_t domain_of(const std::string& run) {
-  // Domain numbers below this one use only ports below the system's ephemeral ports.
+  // Domain numbers below 99 use only ports below the system's ephemeral ports.
   constexpr std::size_t domains = 99;
   return 1 + std::stoul(run.substr(0, 8), nullptr, 16) % domains;
 }

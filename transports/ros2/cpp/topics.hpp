@@ -81,7 +81,7 @@ class Topic {
     call(message);
   }
 
-  /// The function that receives messages; each poll of a polled subscription sets it again.
+  /// The function that receives messages; for a polled subscription, each poll replaces this function.
   Call call;
   Room room;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>(true);

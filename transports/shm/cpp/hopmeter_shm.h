@@ -5,8 +5,8 @@
  * Nothing is copied.
  *
  * Functions that can fail return null or HOPMETER_SHM_FAILED; hopmeter_shm_error() then returns the reason. Only one
- * thread at a time may use a handle, except in hopmeter_shm_consumer_interrupt. All slots have the same distance, and
- * pointers into them are valid until the handle is closed. Close functions accept null.
+ * thread at a time may use a handle, except in hopmeter_shm_consumer_interrupt. Adjacent slots are the same distance
+ * apart, and pointers into slots are valid until the handle is closed. Close functions accept null.
  */
 #ifndef HOPMETER_SHM_H
 #define HOPMETER_SHM_H

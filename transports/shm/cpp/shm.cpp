@@ -65,7 +65,7 @@ class Consumer {
   Consumer(const Link& link, bool sleeps)
       : ring_(hopmeter_shm_consumer_connect(link.address.c_str(), link.name.c_str(), sleeps)) {}
 
-  /// Passes the next frame to `use`, if there is one. Returns whether there was one.
+  /// Passes the next frame to `use`, if there is one. Returns whether there was a frame.
   template <class Use>
   bool receive(const Use& use) const {
     const auto claim = hopmeter_shm_consumer_claim(*ring_);

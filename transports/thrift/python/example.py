@@ -44,7 +44,7 @@ class Server:
 
     def call(self, request: bytes) -> bytes:
         self.calls += 1
-        return request  # the reply is the request
+        return request  # echoes the request as the reply
 
 
 def serve() -> None:

@@ -71,7 +71,7 @@ def serve() -> None:
         try:
             while count < COUNT:
                 request, client = server.recvfrom(65_536)
-                server.sendto(request, client)  # the reply is the request
+                server.sendto(request, client)  # echoes the request as the reply
                 count += 1
         except TimeoutError:
             pass

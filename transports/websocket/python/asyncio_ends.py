@@ -127,7 +127,7 @@ class Client(ConnectingEnd):
         return self._outbox.is_ready and self._outbox.put(self._send(write_frame(payload_bytes, fill)))
 
     async def _send(self, request: bytes) -> None:
-        with contextlib.suppress(ConnectionClosed):  # the call is lost, as with every transport
+        with contextlib.suppress(ConnectionClosed):  # the call is lost, as with any other transport
             await self._connection.send(request)
 
 

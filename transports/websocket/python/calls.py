@@ -50,7 +50,7 @@ class Client(Subscriber):
     def _ask(self, request: bytes | memoryview) -> bool:
         with contextlib.suppress(
             ConnectionClosed
-        ):  # the server has disconnected: the call is lost, as with every transport
+        ):  # the server has disconnected: the call is lost, as with any other transport
             self._connection.send(request)
         return True
 

@@ -18,9 +18,9 @@ namespace peers {
 template <class Message>
 using Handler = zenoh::channels::FifoHandler<Message>;
 
-/// Receives from a channel. zenoh's `recv` has no timeout in C++. Therefore, a thread checks the receiver every 50 ms.
-/// If the receiver has slept since the last check, the thread calls `wake`, which sends the receiver an empty message
-/// within its session.
+/// Receives from a channel. In C++, zenoh's `recv` has no timeout, so a thread checks the receiver every 50 ms. If the
+/// receiver has slept since the last check, the thread calls `wake`, which sends the receiver an empty message within
+/// its session.
 template <class Message>
 class Channel {
  public:

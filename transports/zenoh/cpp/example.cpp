@@ -44,7 +44,7 @@ Options with_quality() {
   return options;
 }
 
-// Waits until the other side is known, because messages that are sent before are lost.
+// Waits until the other side is known, because messages sent before then are lost.
 void wait_for_peer(const auto& end) {
   const auto until = Clock::now() + PATIENCE;
   while (!end.get_matching_status().matching) {
@@ -111,7 +111,7 @@ void serve() {
   std::counting_semaphore<> arrivals{0};
   const auto session = open_peer("listen/endpoints");
   const auto answer = [&](const zenoh::Query& query) {
-    query.reply(TOPIC, query.get_payload()->get().clone());  // the reply is the request
+    query.reply(TOPIC, query.get_payload()->get().clone());  // echoes the request as the reply
     arrivals.release();
   };
   const auto queryable = session.declare_queryable(TOPIC, answer, [] {});

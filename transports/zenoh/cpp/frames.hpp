@@ -97,7 +97,7 @@ class Memory {
   }
 
  private:
-  /// How many frames of the largest size fit into a sender's shared memory, and the least size of this memory.
+  /// How many frames of the largest size fit into a sender's shared memory, and the minimum size of this memory.
   static constexpr std::size_t loaned_frames = 16, least_bytes = 1 << 20;
 
   static std::span<std::byte> span(std::uint8_t* data, std::size_t bytes) {

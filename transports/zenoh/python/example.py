@@ -89,7 +89,7 @@ def serve() -> None:
         with contextlib.suppress(queue.Empty):
             while count < COUNT:
                 with queries.get(timeout=PATIENCE_S) as query:
-                    query.reply(TOPIC, query.payload)  # the reply is the request
+                    query.reply(TOPIC, query.payload)  # echoes the request as the reply
                 count += 1
     print(f"answered {count} calls")
 

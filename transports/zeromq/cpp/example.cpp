@@ -81,7 +81,7 @@ int serve(zmq::context_t& context) {
   zmq::message_t request;
   int count = 0;
   for (; count < COUNT && server.recv(request); ++count)
-    server.send(request, zmq::send_flags::none);  // the reply is the request
+    server.send(request, zmq::send_flags::none);  // echoes the request as the reply
   std::printf("answered %d calls\n", count);
   return 0;
 }

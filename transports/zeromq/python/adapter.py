@@ -124,7 +124,7 @@ class Server(Subscriber):
             except zmq.ZMQError as gone:
                 if gone.errno != zmq.EHOSTUNREACH:
                     raise
-                return True  # the client has disconnected: its reply is lost, as with every transport
+                return True  # the client has disconnected: its reply is lost, as with any other transport
 
         return reply
 

@@ -72,7 +72,7 @@ def serve(context: zmq.Context) -> None:
     print("ready", flush=True)
     count = 0
     while count < COUNT and server.poll(PATIENCE_MS):
-        server.send(server.recv())  # the reply is the request
+        server.send(server.recv())  # echoes the request as the reply
         count += 1
     server.close()
     print(f"answered {count} calls")

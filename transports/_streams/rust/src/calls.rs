@@ -15,7 +15,7 @@ use crate::waiting::wait_ready;
 
 /// A busy server accepts new clients only once in this many polls.
 const POLLS_PER_LOOK: u64 = 256;
-/// The longest wait of a link end that has bytes to send.
+/// How long a link end that has unsent bytes waits at most.
 const SOON: Duration = Duration::from_millis(1);
 
 fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {

@@ -56,8 +56,8 @@ impl Connection {
         sockopt::set_socket_timeout(&self.fd, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")
     }
 
-    /// Receives bytes and returns their number, which is 0 at the end of the stream. A socket's timeout must be set
-    /// before by SO_RCVTIMEO.
+    /// Receives bytes and returns their number, which is 0 at the end of the stream. For a socket, the caller must have
+    /// set the timeout with SO_RCVTIMEO.
     pub(crate) fn receive(&self, buffer: &mut [u8], how: Receive) -> rustix::io::Result<usize> {
         if self.is_pipe {
             return self.read(buffer, how);

@@ -24,7 +24,8 @@ pub struct Joined {
 pub fn listen(folder: &Path, link: &str) -> Result<(OwnedFd, String)> {
     let path = folder.join(format!("{link}.fifo")).display().to_string();
     make(&path)?;
-    // The pipe is also open for writing, so that reads do not report its end if there are no receivers.
+    // The pipe is also open for writing, so that reads do not report the end of the stream while there are no
+    // receivers.
     Ok((open_pipe(&path, OFlags::RDWR)?, path))
 }
 

@@ -93,7 +93,7 @@ impl<F: Family> Transport for Streams<F> {
     }
 }
 
-/// Returns the kernel's version, which stands for the library version.
+/// Returns the kernel's version, which serves as the library version.
 pub fn version() -> String {
     format!("Linux {}", rustix::system::uname().release().to_string_lossy())
 }

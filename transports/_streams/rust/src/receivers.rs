@@ -99,7 +99,7 @@ impl Receiver {
     }
 
     /// Sends a message, and returns false if the receiver accepted nothing. If a receiver already has a part of the
-    /// message, waits to send the rest, and queues what the receiver still refuses.
+    /// message, waits to send the rest, and queues the bytes that the receiver still refuses.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = self.connection.send(message, false)?;
         if sent == 0 && !begun {

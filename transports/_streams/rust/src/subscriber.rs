@@ -20,7 +20,7 @@ pub(crate) struct StreamSubscriber {
     blocks: bool,
     frame_bytes: usize,
     buffer: Vec<u8>,
-    /// The constant start of the first frame in the buffer. The next field is the end of the received bytes.
+    /// The constant start of the first frame in the buffer; `end` is the end of the received bytes.
     offset: usize,
     end: usize,
     timeout: ReceiveTimeout,
@@ -121,7 +121,7 @@ impl StreamSubscriber {
             Some(timeout) => Receive::Any(timeout),
         };
         match self.connection.receive(&mut self.buffer[self.end..room], how) {
-            // An unopened pipe looks like one whose writer has disconnected.
+            // A pipe that no writer has opened yet looks like a pipe whose writer has disconnected.
             Ok(0) if self.connection.is_pipe() && !self.has_begun && timeout.is_none() => Ok(Arrived::Nothing),
             Ok(0) | Err(Errno::CONNRESET) => Ok(Arrived::End),
             Ok(bytes) => {

@@ -20,14 +20,15 @@ use rustix::net::{
 /// the sender forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// There is one transport per process. Put the shared objects here: a session, a context or a broker connection.
+/// There is one transport per process. Store the objects that all link ends share in this struct: a session, a context
+/// or a broker connection.
 struct ParcelTransport {
     setup: Setup,
     backlog: i32,
 }
 
 impl Transport for ParcelTransport {
-    // Opening may be slow, because it is not measured. Prepare everything here that sending a message needs.
+    // Opening a link end may be slow, because hopmeter does not measure it. Prepare here everything that a send needs.
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
         let path = self.setup.directory.join(format!("{}.sock", link.name));
         let listener = socket(SocketFlags::NONBLOCK)?;
@@ -81,8 +82,8 @@ impl Publisher for Sender {
                 Err(cause) => return Err(Error::new("sending a packet").because(cause)),
             }
         }
-        // A receiver may die at any time. The instrument counts its messages as lost; a dead receiver is not a failure
-        // on this side.
+        // A receiver may die at any time. The instrument counts messages to a dead receiver as lost, so the sender
+        // reports no failure.
         for index in gone.into_iter().rev() {
             self.receivers.swap_remove(index);
         }

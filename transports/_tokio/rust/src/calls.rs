@@ -1,4 +1,4 @@
-//! Calls over a library whose tasks send requests and answer them.
+//! Implements calls for libraries whose tasks send and answer requests.
 
 use std::future::Future;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,7 +19,7 @@ pub trait Carried: Send + 'static {
     fn pass(&self, take: Take<'_>);
 }
 
-/// The calls of a client: a task makes each call, and its reply waits for a poll.
+/// The calls of a client: a task makes each call and stores the reply until the next poll.
 pub struct Calls<F> {
     runtime: Runtime,
     sender: Sender<F>,

@@ -27,7 +27,7 @@ impl Runtime {
         self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
     }
 
-    /// Waits for `future`, also on a thread of this runtime, whose tasks then continue on another thread.
+    /// Waits for `future`. A thread of this runtime may call this function; its tasks then continue on another thread.
     pub fn finish<F: Future>(&self, future: F) -> F::Output {
         tokio::task::block_in_place(|| self.0.block_on(future))
     }
@@ -37,7 +37,7 @@ impl Runtime {
         Task { runtime: self.clone(), task: Some(self.0.spawn(calls)) }
     }
 
-    /// Aborts a task, and waits for its end.
+    /// Aborts a task and waits until the task has ended.
     pub fn end<T>(&self, task: JoinHandle<T>) {
         task.abort();
         // The result shows only that the task was aborted.

@@ -62,7 +62,7 @@ impl Example for Service {
         if self.count.fetch_add(1, SeqCst) + 1 == COUNT {
             self.done.notify_one();
         }
-        Ok(Response::new(request.into_inner())) // the reply is the request
+        Ok(Response::new(request.into_inner())) // echoes the request as the reply
     }
 }
 

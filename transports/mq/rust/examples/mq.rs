@@ -15,7 +15,7 @@ const TOPIC: &str = "messages";
 const DEPTH: usize = 10; // fs.mqueue.msg_max limits this number
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The system call takes a timeout as a time of day.
+/// The system call expects an absolute time of day as the timeout.
 fn time_limit() -> Result<TimeSpec, Box<dyn Error>> {
     Ok(TimeSpec::from_duration(SystemTime::now().duration_since(UNIX_EPOCH)? + PATIENCE))
 }

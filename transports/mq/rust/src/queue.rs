@@ -65,7 +65,7 @@ impl Queue {
         }
     }
 
-    /// Receives one message, and returns its length. The system call takes the timeout as a time of day.
+    /// Receives one message, and returns its length. The system call expects an absolute time of day as the timeout.
     pub fn receive(&self, buffer: &mut [u8], timeout: Duration) -> Result<Option<usize>> {
         let mut priority = 0;
         let answer = if self.blocks {

@@ -1,4 +1,5 @@
-//! The adapter for MQTT with rumqttc: topics through a broker. `../README.md` describes the wire format.
+//! The adapter for MQTT, with rumqttc: messages are published on topics and pass through a broker. `../README.md`
+//! describes the wire format.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -63,7 +63,7 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     while count < COUNT {
         let Ok(Some(request)) = timeout(PATIENCE, requests.next()).await else { break };
         let Some(client) = request.reply else { continue };
-        connection.publish(client, request.payload).await?; // the reply is the request
+        connection.publish(client, request.payload).await?; // echoes the request as the reply
         count += 1;
     }
     connection.flush().await?; // sends the queued messages

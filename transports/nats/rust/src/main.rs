@@ -1,4 +1,5 @@
-//! The adapter for NATS with async-nats: subjects through a broker. `../README.md` describes the wire format.
+//! The adapter for NATS, with async-nats: messages are published on subjects and pass through a broker. `../README.md`
+//! describes the wire format.
 
 mod frames;
 mod server;

@@ -97,7 +97,7 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let mut count = 0;
     while count < COUNT {
         let Ok(request) = server.recv() else { break };
-        server.send(request).map_err(|(_, cause)| cause)?; // the reply is the request
+        server.send(request).map_err(|(_, cause)| cause)?; // echoes the request as the reply
         count += 1;
     }
     let _ = client_closed.recv_timeout(PATIENCE);

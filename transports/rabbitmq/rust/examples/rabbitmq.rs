@@ -101,7 +101,7 @@ async fn serve(channel: &Channel) -> Outcome {
     while count < COUNT {
         let Ok(Some(Ok(request))) = timeout(PATIENCE, requests.next()).await else { break };
         let Some(client) = request.properties.reply_to() else { continue };
-        publish(channel, "", client.as_str(), &request.data, BasicProperties::default()).await?; // the reply is the request
+        publish(channel, "", client.as_str(), &request.data, BasicProperties::default()).await?; // echoes the request
         if ACKNOWLEDGE {
             request.ack(BasicAckOptions::default()).await?;
         }

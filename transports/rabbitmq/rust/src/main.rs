@@ -1,4 +1,5 @@
-//! The adapter for RabbitMQ with lapin: exchanges and queues of a broker. `../README.md` describes the wire format.
+//! The adapter for RabbitMQ, with lapin: messages pass through exchanges and queues of a broker. `../README.md`
+//! describes the wire format.
 
 mod ends;
 mod queues;

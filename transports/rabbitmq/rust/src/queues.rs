@@ -24,8 +24,8 @@ impl Channel {
         self.runtime.block_on(declared).context("declaring an exchange")
     }
 
-    /// Declares a queue that the broker deletes with its receiver, and returns its name. The broker chooses the name if
-    /// `name` is empty.
+    /// Declares a queue that the broker deletes when its receiver disconnects, and returns the queue's name. The broker
+    /// chooses the name if `name` is empty.
     pub fn declare_queue(&self, name: &str, durable: bool) -> Result<String> {
         let options = QueueDeclareOptions { durable, exclusive: !durable, auto_delete: true, ..Default::default() };
         let declared = self.raw.queue_declare(name.into(), options, FieldTable::default());

@@ -21,7 +21,7 @@ fn send() -> redis::RedisResult<()> {
     for number in 0..COUNT {
         let due = begin + Duration::from_secs_f64(f64::from(number) / RATE_HZ);
         sleep(due.saturating_duration_since(Instant::now()));
-        // Returns when the broker has the message.
+        // Returns when the broker has received the message.
         redis::cmd("PUBLISH").arg(TOPIC).arg(&payload).exec(&mut connection)?;
     }
     println!("sent {COUNT} messages");

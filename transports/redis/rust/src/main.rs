@@ -1,4 +1,5 @@
-//! The adapter for Redis with redis-rs: channels through a broker. `../README.md` describes the wire format.
+//! The adapter for Redis, with redis-rs: messages are published on channels and pass through a broker. `../README.md`
+//! describes the wire format.
 
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
@@ -50,7 +51,7 @@ impl Transport for Redis {
     }
 }
 
-/// Publishes with PUBLISH. Each send waits for the broker's answer, because redis-rs does.
+/// Publishes with PUBLISH. Each send waits for the broker's answer, because redis-rs always waits for it.
 struct TopicPublisher {
     connection: Connection,
     channel: String,

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::quality::{Quality, unsupported_settings};
 
-/// Domain numbers below this one use only ports below the system's ephemeral ports.
+/// Domain numbers below 99 use only ports below the system's ephemeral ports.
 const DOMAINS: u64 = 99;
 
 /// A topic, with its names in DDS.

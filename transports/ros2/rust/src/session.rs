@@ -9,7 +9,7 @@ use r2r::{Context, Node, QosProfile};
 
 use crate::rmw;
 
-/// Domain numbers below this one use only ports below the system's ephemeral ports.
+/// Domain numbers below 99 use only ports below the system's ephemeral ports.
 const DOMAINS: u64 = 99;
 
 /// With LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own.

@@ -53,7 +53,7 @@ struct Server<'a> {
 impl AnswerSyncHandler for Server<'_> {
     fn handle_call(&self, request: Vec<u8>) -> thrift::Result<Vec<u8>> {
         self.calls.set(self.calls.get() + 1);
-        Ok(request) // the reply is the request
+        Ok(request) // echoes the request as the reply
     }
 }
 

@@ -100,7 +100,7 @@ fn serve() -> zenoh::Result<()> {
     let mut count = 0;
     while count < COUNT {
         let Some(query) = queries.recv_timeout(PATIENCE)? else { break };
-        query.reply(TOPIC, query.payload().cloned().unwrap_or_default()).wait()?; // the reply is the request
+        query.reply(TOPIC, query.payload().cloned().unwrap_or_default()).wait()?; // echoes the request as the reply
         count += 1;
     }
     session.close().wait()?;

@@ -31,8 +31,8 @@ impl SharedMemory {
 /// The minimum size of the messages that zenoh itself copies into shared memory.
 const COPIED_FROM_BYTES: usize = 3072;
 
-/// How many frames of the largest size fit into a sender's shared memory. The next constant is the minimum size of a
-/// sender's shared memory.
+/// How many frames of the largest size fit into a sender's shared memory; `LEAST_BYTES` is the minimum size of this
+/// memory.
 const LENT_FRAMES: usize = 16;
 const LEAST_BYTES: usize = 1 << 20;
 

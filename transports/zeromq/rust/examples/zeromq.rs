@@ -86,7 +86,7 @@ fn serve(context: &zmq::Context) -> zmq::Result<()> {
     let mut count = 0;
     while count < COUNT {
         let Ok(request) = server.recv_msg(0) else { break };
-        server.send(request, 0)?; // the reply is the request
+        server.send(request, 0)?; // echoes the request as the reply
         count += 1;
     }
     println!("answered {count} calls");
