@@ -165,7 +165,8 @@ def for_ring(cases: list[Case]) -> pytest.MarkDecorator:
 
 
 def for_first_wait(cases: list[Case]) -> pytest.MarkDecorator:
-    """Run a test, which does not depend on how a receiver waits, for a ring of language pairs with the first wait.
+    """Run a test that does not depend on how receivers wait: for a ring of language pairs, each with the receiver's
+    first wait.
 
     `make nightly` runs the other waits and pairs.
     """
@@ -180,7 +181,7 @@ def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator
 
 
 def _marks(case: Case, is_nightly: bool) -> list[pytest.MarkDecorator]:
-    """Return the marks of a case, which skip it if an optional part of a user-built transport is missing."""
+    """Return the marks of a case, which skip the case if an optional part of a user-built transport is missing."""
     is_there = not case.file or any(Path("/").glob(os.path.expandvars(case.file).lstrip("/")))
     lacks = [] if is_there else [pytest.mark.skip(reason=f"{case.label}: there is no file {case.file}")]
     return [*([pytest.mark.nightly] if is_nightly else []), *lacks]

@@ -36,7 +36,7 @@ class Connection:
 def connect(
     pool: NodePool, case: Case, receivers: int = 1, frame_bytes: int = 64 + (1 << 20), **given: Any
 ) -> Connection:
-    """Open both sides of a new link, and wait until it delivers."""
+    """Open both sides of a new link, and wait until the link delivers."""
     start = dict(frame_bytes=frame_bytes, **given)
     wait = case.wait if case.one_process else _wait(case)
     host = case.hosts.get("sender")
@@ -75,8 +75,8 @@ def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> Non
 
 
 def settle(connection: Connection, patience_s: float = 20) -> None:
-    """Send probes until several consecutive ones reach all receivers. Until a library knows all subscriptions, it may
-    drop messages of a link that has already delivered some."""
+    """Send probes until several consecutive probes have reached all receivers. Until a library knows all subscriptions,
+    it may drop messages of a link that has already delivered some."""
     deadline, row = time.monotonic() + patience_s, 0
     while row < PROBES_IN_A_ROW:
         assert time.monotonic() < deadline, f"no {PROBES_IN_A_ROW} frames in a row arrived in {patience_s} s"

@@ -40,7 +40,7 @@ def _blocking_settings(manifest: Manifest) -> dict[str, str]:
 
 @contextlib.contextmanager
 def turn(manifest: Manifest) -> Iterator[None]:
-    """Wait until no other test uses the transport's broker, if it can run only once per machine."""
+    """Wait until no other test uses the transport's broker, if a machine can run only one such broker."""
     if manifest.broker is None or not manifest.broker.single:
         yield
         return

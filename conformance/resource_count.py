@@ -1,4 +1,4 @@
-"""Detect resource leaks: a resource that grows with every opening is a leak."""
+"""Detect resource leaks: a resource whose count grows with every opened link end is a leak."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Resources = dict[str, int]
 
 
 def assert_no_growth(nodes: Sequence[ScriptedNode], once: Callable[[], None]) -> None:
-    """Call `once`, which opens and closes a link end, repeatedly. Fail the test if a node's resources grow."""
+    """Call `once`, which opens and closes a link end, repeatedly. Fail the test if a node's resource counts grow."""
     for _ in range(3):
         once()
     *_, before = _minimum_counts(nodes)

@@ -214,7 +214,7 @@ def interpreter_words(example: Example) -> list[str]:
 def run(
     pattern: str, sides: tuple[Example, Example], place: Path, more: dict[str, str], watch: LeakWatch
 ) -> tuple[str, str]:
-    """Start the waiting program, then the active program. Return the last line of each."""
+    """Start the waiting program, then the active program. Return the last output line of each program."""
     first, second = ([*interpreter_words(each), word] for each, word in zip(sides, SIDES[pattern], strict=True))
     with start_side(first, place, more) as waiting:
         assert waiting.stdout is not None

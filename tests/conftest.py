@@ -20,7 +20,7 @@ def hopmeter_here(
     """Run the command with these arguments in the folder of the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces it
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces `showwarning`
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         monkeypatch.setattr(sys, "argv", ["hopmeter", *words])

@@ -1,4 +1,4 @@
-"""Wait for another process, with a timeout."""
+"""Wait for the effects of another process, with a timeout."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ static inline void keep_memory(void) {
   free(large);
 }
 
-// Pins this process to the first core of `A` or `A,B`; the second core is for the other process.
+// Pins this process to core `A` of the argument `A` or `A,B`; core `B` is for the other process.
 static inline void pin(const char* cores) {
   const char* second = strchr(cores, ',');
   other_core = atoi(second ? second + 1 : cores);
@@ -89,7 +89,8 @@ static inline void make_room(const char* asked_rounds) {
   records = (record*)calloc(rounds, sizeof *records);
 }
 
-// Prepares the program from its last arguments, BYTES ROUNDS CORES; glibc retains memory from here on.
+// Sets up the program from its last three arguments, BYTES ROUNDS CORES, and makes glibc retain freed memory from here
+// on.
 static inline void prepare(char** words) {
   keep_memory();
   frame_bytes = strtoul(words[0], NULL, 10);

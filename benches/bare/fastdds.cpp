@@ -1,8 +1,8 @@
-// Fast DDS alone: a second process answers each message on one topic with a message on another topic; both use wait
-// sets. The QoS is reliable and volatile with a history of ten. The program uses the messages of transports/fastdds,
-// over UDP or a shared segment of SEGMENT bytes (0 for the library's default size). `fastdds DOMAIN BYTES ROUNDS CORES
-// SEGMENT` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h. Each wait times out after 100 ms
-// to check the time, and each process records each arrival.
+// A baseline with Fast DDS alone: a second process answers each message on one topic with a message on another topic;
+// both use wait sets. The QoS is reliable and volatile with a history of ten. The program uses the messages of
+// transports/fastdds, over UDP or a shared segment of SEGMENT bytes (0 for the library's default size). `fastdds DOMAIN
+// BYTES ROUNDS CORES SEGMENT` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h. Each wait times
+// out after 100 ms to check the time, and each process records each arrival.
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 #include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -108,7 +108,7 @@ int main(int count, char** words) {
     return 0;
   });
   message.id(-1);
-  end.writer->write(&message);  // makes the relay end
+  end.writer->write(&message);  // tells the relay to exit
   waitpid(relay, nullptr, 0);
   tell_median();
 }

@@ -1,6 +1,6 @@
-// cpp-httplib alone: a client posts a frame, and the server answers with the same frame. `http NODELAY BYTES ROUNDS
-// CORES` prints the median round trip in ns. NODELAY is 1 or 0, for TCP_NODELAY at both ends. CORES is `A` or `A,B`,
-// as in bare.h.
+// A baseline with cpp-httplib alone: a client posts a frame, and the server answers with the same frame. `http NODELAY
+// BYTES ROUNDS CORES` prints the median round trip in ns. NODELAY is 1 or 0, for TCP_NODELAY at both ends. CORES is `A`
+// or `A,B`, as in bare.h.
 #include <httplib.h>
 
 #include "bare.h"

@@ -1,5 +1,5 @@
-// iceoryx alone: a second process copies each chunk from one topic to a chunk of another topic. While RouDi runs,
-// `iceoryx BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
+// A baseline with iceoryx alone: a second process copies each chunk from one topic to a chunk of another topic. While
+// RouDi runs, `iceoryx BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #include <iceoryx_posh/popo/untyped_publisher.hpp>
 #include <iceoryx_posh/popo/untyped_subscriber.hpp>
 #include <iceoryx_posh/popo/wait_set.hpp>

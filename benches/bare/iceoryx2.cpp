@@ -1,4 +1,4 @@
-// iceoryx2 alone: a second process copies each sample from one service to a sample of another service.
+// A baseline with iceoryx2 alone: a second process copies each sample from one service to a sample of another service.
 // `iceoryx2 FOLDER spin|block BYTES ROUNDS CORES` prints the median round trip in ns. FOLDER is the root of iceoryx2's
 // files; CORES is `A` or `A,B`, as in bare.h.
 #include <iox2/iceoryx2.hpp>
@@ -72,7 +72,7 @@ struct End {
     if (notifier) notifier->notify().value();
   }
 
-  // Takes a sample. With `block`, waits once if no sample has arrived. Returns false if there is none.
+  // Takes a sample. With `block`, waits once if no sample has arrived. Returns false if no sample has arrived.
   bool receive(auto&& look) {
     if (take(look)) return true;
     if (!listener) return false;

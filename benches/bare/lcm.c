@@ -1,5 +1,6 @@
-// LCM alone: the other process sends each message back on another channel; each channel has its own multicast group.
-// `lcm PORT BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
+// A baseline with LCM alone: the other process sends each message back on another channel; each channel has its own
+// multicast group. `lcm PORT BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in
+// bare.h.
 #define _GNU_SOURCE
 #include <lcm/lcm.h>
 

@@ -1,6 +1,6 @@
-// libmosquitto alone: each of two processes has a publishing client and a subscribing client, and the other process
-// publishes each message that it receives. `mqtt HOST:PORT BYTES ROUNDS CORES` prints the median round trip in ns.
-// CORES is `A` or `A,B`, as in bare.h.
+// A baseline with libmosquitto alone: each of two processes has a publishing client and a subscribing client, and the
+// other process publishes each message that it receives. `mqtt HOST:PORT BYTES ROUNDS CORES` prints the median round
+// trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <mosquitto.h>
 

@@ -1,6 +1,6 @@
-// libnats alone: a request through nats-server, which the other process answers with a copy. Requests are sent
-// immediately instead of with the next batch. `nats ADDRESS BYTES ROUNDS CORES` prints the median round trip in ns.
-// CORES is `A` or `A,B`, as in bare.h.
+// A baseline with libnats alone: one process sends requests through nats-server, and the other process answers each
+// with a copy. Requests are sent immediately instead of with the next batch. `nats ADDRESS BYTES ROUNDS CORES` prints
+// the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <nats/nats.h>
 

@@ -1,5 +1,5 @@
-// nng alone: REQ sends and waits, REP answers with a copy, and each frame is an nng message. `nng ENDPOINT BYTES ROUNDS
-// CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
+// A baseline with nng alone: REQ sends and waits, REP answers with a copy, and each frame is an nng message. `nng
+// ENDPOINT BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>

@@ -1,6 +1,6 @@
-// rabbitmq-c alone: a request through RabbitMQ, which the other process answers with a copy (direct reply-to). The
-// server acknowledges each request. `rabbitmq HOST:PORT BYTES ROUNDS CORES` prints the median round trip in ns. CORES
-// has the same form as in bare.h.
+// A baseline with rabbitmq-c alone: one process sends requests through RabbitMQ, and the other process answers each
+// with a copy (direct reply-to). The server acknowledges each request. `rabbitmq HOST:PORT BYTES ROUNDS CORES` prints
+// the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <amqp.h>
 #include <amqp_framing.h>

@@ -1,6 +1,6 @@
-// hiredis alone: PUBLISH to one channel and SUBSCRIBE to another, each with its own connection; the other process
-// publishes each message that it receives. `redis HOST:PORT BYTES ROUNDS CORES` prints the median round trip in ns.
-// CORES is `A` or `A,B`, as in bare.h.
+// A baseline with hiredis alone: each process publishes to one channel and subscribes to another, over separate
+// connections. The other process publishes each message that it receives. `redis HOST:PORT BYTES ROUNDS CORES` prints
+// the median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <hiredis/hiredis.h>
 

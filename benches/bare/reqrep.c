@@ -1,6 +1,7 @@
-// ZeroMQ alone, with the pattern of its own local_lat and remote_lat: REQ sends and waits, REP sends back the message
-// that it received. `reqrep ENDPOINT BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as
-// in bare.h. If ENDPOINT begins with inproc:, both sides are threads of this process and share a context.
+// A baseline with ZeroMQ alone, in the pattern of ZeroMQ's own local_lat and remote_lat: REQ sends and waits, REP sends
+// back the message that it received. `reqrep ENDPOINT BYTES ROUNDS CORES` prints the median round trip in ns. CORES is
+// `A` or `A,B`, as in bare.h. If ENDPOINT begins with inproc:, both sides are threads of this process and share a
+// context.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <zmq.h>

@@ -1,6 +1,6 @@
-// roscpp alone: a second process publishes each sensor_msgs/Image from one topic on another topic. Each process polls
-// its own callback queue; the queues hold 100 messages, and TCP_NODELAY is off. `ros1 BYTES ROUNDS CORES` prints the
-// median round trip in ns. CORES is `A` or `A,B`, as in bare.h; the environment names a running rosmaster.
+// A baseline with roscpp alone: a second process publishes each sensor_msgs/Image from one topic on another topic. Each
+// process polls its own callback queue; the queues hold 100 messages, and TCP_NODELAY is off. `ros1 BYTES ROUNDS CORES`
+// prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h; the environment names a running rosmaster.
 //
 // The program works like a hopmeter ring: each wait times out after 100 ms to check the time, and each arrival is
 // recorded with two timestamps. Each process has its own session, because the scheduler may divide a core between
@@ -89,7 +89,7 @@ struct Source {
 static void ask() {
   Source source(frame_bytes - 64);
   measure([&](int looks) { return source.round_trip(looks); });
-  source.send(ros::Time());  // makes the relay end
+  source.send(ros::Time());  // tells the relay to exit
   tell_median();
 }
 

@@ -1,7 +1,7 @@
-// Cyclone DDS alone, with ROS 2's names and types: a second process answers each sensor_msgs/Image on one topic with an
-// image on another topic; both use wait sets. The QoS is reliable and volatile with a history of ten, over the loopback
-// device. `ros2wire DOMAIN BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or `A,B`, as in
-// bare.h.
+// A baseline with Cyclone DDS alone, with ROS 2's names and types: a second process answers each sensor_msgs/Image on
+// one topic with an image on another topic; both use wait sets. The QoS is reliable and volatile with a history of ten,
+// over the loopback device. `ros2wire DOMAIN BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A` or
+// `A,B`, as in bare.h.
 //
 // The program works like a hopmeter ring: each wait times out after 100 ms to check the time, and each arrival is
 // recorded with two timestamps.
@@ -98,7 +98,7 @@ static void relay(void) {
 }
 
 // Returns the time from the stamp until the message came back, or 0 if it did not come back. A late answer to an
-// earlier message is ignored, because an accepted late answer would make all further answers late.
+// earlier message is ignored; otherwise, every further answer would also be late.
 static int64_t round_trip(int looks) {
   const int64_t number = (int32_t)message.height + 1, sent_ns = now_ns();
   stamp(number, sent_ns);
@@ -122,7 +122,7 @@ static void measure(void) {
     require((took[round] = round_trip(LOOKS)) > 0, "get the answer");
   }
   stamp(-1, 0);
-  write_sample(&message);  // makes the relay end
+  write_sample(&message);  // tells the relay to exit
   tell_median();
 }
 

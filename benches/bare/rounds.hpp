@@ -5,8 +5,7 @@
 enum { LOOK_MS = 100, LOOKS = 100, TRIES = 200 };
 
 // Measures round trips. A round trip returns its duration, or 0 if the message did not come back within the given
-// number of waits. A late answer to an earlier message is ignored, because an accepted late answer would make all
-// further answers late.
+// number of waits. A late answer to an earlier message is ignored; otherwise, every further answer would also be late.
 template <class RoundTrip>
 void measure(const RoundTrip& round_trip) {
   for (int tries = 0; round_trip(1) == 0;) require(tries++ < TRIES, "find the other process");

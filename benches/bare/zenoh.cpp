@@ -1,6 +1,6 @@
-// zenoh-cpp alone: two sessions in each process, one that listens and one that connects; a second process passes each
-// message on by reference. `zenoh block|callback BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A`
-// or `A,B`, as in bare.h.
+// A baseline with zenoh-cpp alone: each process has two sessions, one that listens and one that connects. The second
+// process passes each message on by reference. `zenoh block|callback BYTES ROUNDS CORES` prints the median round trip
+// in ns. CORES is `A` or `A,B`, as in bare.h.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 

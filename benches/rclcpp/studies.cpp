@@ -1,11 +1,11 @@
-// rclcpp alone, for ros2.py: `studies WAY EXECUTOR QOS DOMAIN BYTES RATE_HZ MESSAGES CORES`.
+// A baseline with rclcpp alone, for ros2.py: `studies WAY EXECUTOR QOS DOMAIN BYTES RATE_HZ MESSAGES CORES`.
 //
 // `chain`: 20 relays in one process with one executor. `intra`: a publisher and a subscription in one process, without
 // the rmw. `apart`: a publisher and a subscription in two processes. `late`: like `apart`, but timed from when each
 // message was due. `call`: a client and a server in two processes. BYTES is the size of an image, or 0 for a
-// std_msgs/Header. The program leaves out the first tenth of the messages. It prints the number of other messages that
-// arrived, and the median and the 99th percentile of their times in nanoseconds. The time of a call ends with its
-// answer.
+// std_msgs/Header. The program leaves out the first tenth of the messages. For the remaining messages, the program
+// prints how many arrived, and the median and 99th percentile of their times in nanoseconds. The time of a call ends
+// when its answer arrives.
 //
 // As in hopmeter, the executor runs on the second core, each subscription has its own callback group, and each relay
 // takes two timestamps per message.
@@ -95,7 +95,7 @@ class Process {
     ends_.push_back(node_->create_subscription<Message>(name(link), qos(), call, options));
   }
 
-  // Opens a service that answers with the request's content.
+  // Opens a service whose response has the request's content.
   void serve() {
     const auto call = [](std::shared_ptr<Carry::Request> request, std::shared_ptr<Carry::Response> response) {
       const auto arrived = now_ns();

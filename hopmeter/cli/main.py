@@ -32,8 +32,8 @@ def run() -> None:
             _stop()
         raise
     except BrokenPipeError:
-        # The reader of the pipe has closed it. Python would fail when it flushes stdout at exit, so stdout is set to
-        # None.
+        # The program that reads stdout has closed the pipe. Python would fail when it flushes stdout at exit, so stdout
+        # is set to None.
         sys.stdout = None
         sys.exit(0)
 

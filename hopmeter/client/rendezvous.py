@@ -221,7 +221,8 @@ def _remove(record: Record) -> None:
     if directory.name.startswith(PREFIX):
         if record.owner.shares_namespaces:  # processes of other namespaces that use these files may be invisible here
             remove_unused(_noted_open_files(directory))
-        _sweep(directory, "*/*.json")  # records of link ends whose rendezvous directory lies inside this directory
+        # Removes records of link ends whose rendezvous directory is inside this directory.
+        _sweep(directory, "*/*.json")
         shutil.rmtree(directory, ignore_errors=True)
     owner_lock.release(directory)
     if not re.fullmatch("[0-9a-f]{16}", record.run):

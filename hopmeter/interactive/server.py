@@ -64,7 +64,8 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
     server = Server(point, transport, check_work(work), broker, FORK.Value("q", 0))
 
     def report(line: str) -> None:
-        if not line.endswith(("is the coordinator", "the coordinator has left")):  # each `ask` causes both lines
+        # Every `ask` command causes these two lines.
+        if not line.endswith(("is the coordinator", "the coordinator has left")):
             say(line)
 
     with listen_for_peers(point, server.conduct, report) as peers, suppress(InterruptedRunError):

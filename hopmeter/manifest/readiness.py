@@ -136,7 +136,7 @@ def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readines
     try:
         common = codec_interpreter.common_codec(codecs, manifest.offers["python"])
     except NoPythonError:
-        common = None  # `readiness` reports the missing part
+        common = None  # the function `readiness` reports the missing part
     return readiness(manifest, "python", common or codecs[0])
 
 
@@ -263,8 +263,8 @@ def _user_library(user: Owned | None) -> Mark:
 
 def _cache_file(manifest: Manifest, language: str, mark: Mark) -> Path:
     # The name of the cache file depends on the Python environment, the settings and the environment variables, because
-    # each may select a different library. If all terminals shared one file, two terminals would overwrite each other's
-    # descriptions.
+    # each of these may select a different library. If all terminals shared one file, two terminals would overwrite each
+    # other's descriptions.
     variables = [each for each in mark if len(each) == 2]
     place = zlib.crc32(f"{manifest.folder} {manifest.key} {sys.prefix} {mark[0][0]} {variables}".encode())
     return paths.cache() / "describe" / f"{manifest.name}-{paths.language_word(language)}-{place}.json"

@@ -54,7 +54,7 @@ def rename_old_manifest_names(table: Table, source: str) -> Table:
 
 def _rename_keys(table: Any, source: str) -> Any:
     if not isinstance(table, dict):
-        return table  # validating the manifest reports the malformed table
+        return table  # the later validation of the manifest reports the malformed table
     return {_key(key, source, MANIFEST_KEYS): value for key, value in table.items()}
 
 

@@ -83,7 +83,7 @@ class HandOver:
             if not self._closed:
                 self._arrived.put((call, done))
                 return True
-        self._free.put(None)  # wakes up the next thread that waits for a free place
+        self._free.put(None)  # wakes the next thread that waits for room in the queue
         return False
 
     def poll(self, timeout_s: float, receive: Any) -> int:

@@ -69,7 +69,7 @@ def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
     try:
         state = RecordingSource(path, "").state
     except OSError:
-        state = ()  # reading the recording reports this error
+        state = ()  # a later read of the recording reports this error
     return _read_once(path, tuple(sorted(spans_ns.items())), state)
 
 

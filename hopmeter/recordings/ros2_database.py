@@ -73,7 +73,7 @@ class Ros2Database:
                 after = row
                 yield message
                 if len(wanted) < many:
-                    break  # the next query omits the removed topics
+                    break  # the next query no longer returns the removed topics
             else:
                 return
 

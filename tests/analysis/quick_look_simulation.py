@@ -1,7 +1,7 @@
 """Simulate how many pairs a quick look decides and how it spends its time.
 
 Run `python -m tests.analysis.quick_look_simulation`. Trials are drawn from the rounds of a recorded quick look. The
-scheduling code is the real one; only time is simulated.
+simulation uses hopmeter's own scheduling code; only time is simulated.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class QuickLook:
 
 
 def print_shares(title: str, looks: int = 50) -> None:
-    """Print the number of rounds of both tables and the shares of clearly different pairs that the rounds decide."""
+    """Print the number of rounds of both tables, and the share of clearly different pairs that these rounds decide."""
     found = [QuickLook(seed) for seed in range(looks)]
     rounds = [np.mean([look.table(name).rounds for look in found]) for name in TABLES]
     shares = [np.mean([look.share_decided(name) for look in found]) for name in TABLES]

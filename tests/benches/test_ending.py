@@ -109,7 +109,8 @@ def test_fast_dds_alone_leaves_no_segment(number: signal.Signals | None, code: i
         found = wait_for(lambda: len(both := segments(run)) >= 6 and both)
         assert end(process, number) == code
     assert not (living(run) or folder.exists())
-    left = [each for path in found for each in Path("/dev/shm").glob(f"*{path.name}*")]  # includes locks and mutexes
+    # The list includes locks and mutexes.
+    left = [each for path in found for each in Path("/dev/shm").glob(f"*{path.name}*")]
     assert left == []
 
 

@@ -132,7 +132,7 @@ def test_a_dead_peer_s_address_is_recognised_and_its_folder_removed(tmp_path: Pa
             house.subscriber("camera", within_s=0.05)
         assert not directory.exists()
         assert list(tmp_path.iterdir()) == []
-        house.publisher("camera")  # the name is free again
+        house.publisher("camera")  # the name can be used again
 
 
 def _directories(folder: Path) -> list[Path]:

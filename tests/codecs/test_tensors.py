@@ -138,7 +138,8 @@ def replace(monkeypatch: pytest.MonkeyPatch, name: str, way: Any) -> None:
 
 @pytest.fixture(params=["jax", "paddle"])
 def quicker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
-    """Return a framework with a fast path, and its kind. The fast path is verified again."""
+    """Return a framework with a fast path, and its kind. The framework's fast path must be verified again, because
+    earlier verifications are forgotten."""
     if install_hint(request.param):
         pytest.skip(install_hint(request.param))
     forget_proofs(request.param)

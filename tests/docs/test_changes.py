@@ -1,7 +1,7 @@
 """Check the table of files to change in ARCHITECTURE.md.
 
-Each row of the table has a test change to a copy of the package, or a past commit. The change may touch only the files
-that the row names, and must have the row's effect.
+A test change to a copy of the package, or a past commit, checks each row of the table. The change may touch only the
+files that the row names, and must have the row's effect.
 """
 
 from __future__ import annotations

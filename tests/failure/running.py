@@ -65,7 +65,7 @@ def row(done: subprocess.CompletedProcess[str], transport: str) -> dict[str, Any
 
 
 def nodes_of(launcher: psutil.Process, count: int, of: str = "") -> list[psutil.Process]:
-    """Wait for `count` nodes of a running command, and return them; `of` restricts them to one transport."""
+    """Wait for `count` nodes of a running command, and return them; `of` restricts the nodes to one transport."""
 
     def nodes() -> list[psutil.Process]:
         found = [child for child in launcher.children(recursive=True) if _is_node(words_of(child), of)]

@@ -1,4 +1,5 @@
-"""Transports that are not built, lack a library or misbehave are reported differently; the others are measured."""
+"""A transport that is not built, lacks a library or misbehaves is reported with its specific reason; all other
+transports are measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A man in the middle that forwards the lines between a coordinator and an agent, and tampers with two of them."""
+"""A man in the middle that forwards the lines between a coordinator and an agent, and tampers with two lines."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _pump(source: socket.socket, target: socket.socket, meddle: Meddling | None,
 def man_in_the_middle(port: int, to_agent: Meddling | None, to_coordinator: Meddling | None) -> Iterator[int]:
     """Return the port at which one coordinator reaches the agent through the man in the middle.
 
-    The tampering starts after the authentication and the greeting, which are the first two lines of one direction and
-    three of the other.
+    The tampering starts after the authentication and the greeting: two lines in one direction, and three in the
+    opposite direction.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
 

@@ -105,8 +105,8 @@ class Host:
 
     @property
     def before(self) -> tuple[str, ...]:
-        """Return the command prefix that runs a command on this host. The prefix replaces itself by the command, so the
-        process id stays the same."""
+        """Return the command prefix that runs a command on this host. The prefix program executes the command in its
+        own process, so the process id stays the same."""
         network, uts = self.network.namespaces[self.number]
         keeper = f"/proc/{self.network.pid}"
         user = () if os.geteuid() == 0 else (f"--user={keeper}/ns/user", "--preserve-credentials")

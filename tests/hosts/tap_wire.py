@@ -86,7 +86,7 @@ class Wire:
         self._directions[sender, receiver].way = Way(**way)
 
     def read_frames(self, tap: int) -> None:
-        """Read a host's outgoing frames, and forward all that are due."""
+        """Read a host's outgoing frames, and forward all frames that are due."""
         sender = self.taps.index(tap)
         for frame in _frames(tap):
             now = time.monotonic()
@@ -97,14 +97,14 @@ class Wire:
             self.send_due()
 
     def _receivers(self, sender: int, frame: bytes) -> list[int]:
-        """Return the host that the frame addresses, or all others for a broadcast."""
+        """Return the host that the frame addresses, or all other hosts for a broadcast."""
         if frame[0] & 1:
             return [each for each in range(len(self.taps)) if each != sender]
         receiver = frame[5] - 1  # the last byte of a hardware address is the host's number, counted from 1
         return [receiver] if (sender, receiver) in self._directions else []
 
     def send_due(self) -> float | None:
-        """Forward the frames that are due, and return the delay until the next one, or None."""
+        """Forward the frames that are due, and return the delay until the next frame is due, or None."""
         while self._waiting:
             left = self._waiting[0].due_s - time.monotonic()
             if left > 0:

@@ -58,7 +58,7 @@ def line(sender: Host, receiver: Host) -> Iterator[Line]:
 def least_delay_ns(sender: Host, receiver: Host, sought_ns: int = 0) -> int:
     """Return the smallest delay of up to 200 datagrams, sent one at a time, because a busy machine can only add delay.
 
-    Measuring stops early at a delay that exceeds the expected one by at most 5 ms.
+    Measuring stops early at a delay that exceeds the expected delay by at most 5 ms.
     """
     least = sys.maxsize
     with line(sender, receiver) as datagrams:
@@ -91,7 +91,7 @@ def test_exactly_the_planned_frames_are_lost_doubled_and_overtaken() -> None:
     assert {len(fate) for fate in fates} == {0, 1, 2}
     with two_hosts(Wire(there=way, seed=7)) as (a, b), line(a, b) as datagrams:
         datagrams.send(*range(200))
-        a.send_by(Way(delay_s=0.2), b)  # later than all delayed frames
+        a.send_by(Way(delay_s=0.2), b)  # so that END arrives after all delayed frames
         datagrams.send(END)
         arrived = datagrams.all()
     assert sorted(arrived) == [number for number, fate in enumerate(fates) for _ in fate]

@@ -50,7 +50,7 @@ def flows(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def at_once(tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    """Run overlapping calls to a server that handles one at a time, and to a server that handles three.
+    """Run overlapping calls to a server that handles one call at a time, and to a server that handles three at a time.
 
     Every fifth message takes much longer than the others, so replies overtake each other.
     """

@@ -85,7 +85,7 @@ def version(manifest: Manifest, **settings: Any) -> str:
 
 def test_each_value_has_a_node_with_its_own_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = bus(tmp_path)
-    for _ in range(2):  # the second result comes from the cache
+    for _ in range(2):  # the second call gets its result from the cache
         assert version(known, flavour="bus_sweet") == "bus_sweet"
         assert version(known, flavour="bus_sour", depth=2) == "bus_sour"
         assert version(known) == "none"

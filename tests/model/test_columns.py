@@ -1,4 +1,4 @@
-"""The data derived from the column table agrees with it."""
+"""The data derived from the column table agrees with the table."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_a_subscriber_and_a_server_close_what_they_were_made_of() -> None:
     assert server.address == "here"
     subscriber.close()
     server.close()
-    assert (subscribed.closed, served.closed) == (1, 2)  # the service and the server
+    assert (subscribed.closed, served.closed) == (1, 2)  # `served` counts the service and the server
 
 
 def test_an_adapter_that_is_called_blocks_with_it(measure: Measure) -> None:

@@ -25,7 +25,7 @@ class Installation:
         self.empty = folder / "empty"
         self.empty.mkdir()
         self.bin = folder / "venv/bin"
-        # Neither a home directory nor Cargo: only system tools and the package's own files.
+        # The environment has neither a home directory nor Cargo, only system tools and the package's own files.
         self.environment = {
             "PATH": f"{self.bin}:/usr/bin:/bin",
             "HOME": str(folder),

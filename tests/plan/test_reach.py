@@ -1,4 +1,5 @@
-"""Between machines, a transport gets the settings that let it leave the machine, unless the user overrides them."""
+"""Between machines, a transport gets the settings that let it reach another machine, unless the user overrides these
+settings."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class _File:
             if one.topic not in self.channels:
                 records.append(self.channel(one.topic))
             index.append((self.number(one.topic), one.time_ns, sum(map(len, records))))
-            head = struct.pack("<HIQQ", self.number(one.topic), 0, one.time_ns, 7)  # 7 is the publish time
+            head = struct.pack("<HIQQ", self.number(one.topic), 0, one.time_ns, 7)  # the publish time is 7
             records.append(record(MESSAGE, head + one.data))
             self.counts[index[-1][0]] = self.counts.get(index[-1][0], 0) + 1
         self.chunk([*records, *([record(0x81, b"private")] if self.parts.extras else [])], index)

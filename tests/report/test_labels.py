@@ -16,8 +16,8 @@ PLOT = Plot((1.0, 1000.0), (1.0, 1000.0), 370, 260)
 
 
 def draw(many: int, apart: float) -> dict[str, Any]:
-    """Draw a figure with many rows, each `apart` times slower than the previous one. All rows but the first use more
-    CPU than the previous one."""
+    """Draw a figure with many rows, each `apart` times slower than the previous one. Each row except the first uses
+    more CPU than the row before it."""
     rows = [
         cell(f"transport{number}", 50.0 * apart**number, cpu_us_per_message=100.0 * apart**number)
         for number in range(many)

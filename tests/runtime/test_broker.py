@@ -125,7 +125,7 @@ def test_memory_that_processes_share_counts_once_in_all() -> None:
     assert alone is not None and alone > SHARED_BYTES
     ours, theirs = os.pipe(), os.pipe()
     if (child := os.fork()) == 0:
-        shared[:: mmap.PAGESIZE]  # write to every page
+        shared[:: mmap.PAGESIZE]  # writes to every page, so that the memory is mapped
         os.write(ours[1], b"ready")
         os.read(theirs[0], 1)
         os._exit(0)

@@ -62,7 +62,7 @@ def stolen_outliers(rng: Generator, shape: Shape) -> Trials:
 
 
 def stolen_and_repeated(rng: Generator, shape: Shape) -> Trials:
-    """As `stolen_outliers`, but unusable trials are repeated once."""
+    """The noise of `stolen_outliers`, but unusable trials are repeated once."""
     (first, stolen), (second, stolen_again) = (stolen_outliers(rng, shape) for _ in range(2))
     is_repeated = np.vectorize(is_beyond_use)(stolen, np.median(stolen))
     return np.where(is_repeated, second, first), np.where(is_repeated, stolen_again, stolen)

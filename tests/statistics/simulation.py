@@ -98,9 +98,9 @@ def interval_coverage(setting: Setting, levels: Sequence[float], rounds: int, ta
 class Outcome:
     r"""The decisions of the complete stopping rule about each pair; the axes are table and pair.
 
-    `signs` is the sign of the first cell's value minus the second's: -1 or 1 for a decided pair, and 0 for an undecided
-    pair. `low` and `high` are the final intervals. A pair that only an earlier look decided keeps the interval of that
-    look.
+    `signs` contains one value per pair, the sign of the first cell's value minus the second's: -1 or 1 if the pair is
+    decided, otherwise 0. `low` and `high` are the limits of the final intervals. A pair that an earlier look decided,
+    but not the last one, keeps the earlier look's interval.
     """
 
     signs: Floats

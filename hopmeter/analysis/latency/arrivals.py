@@ -45,7 +45,8 @@ class Arrivals:
         """Return a mask of the arrivals that are the first copy of their message."""
         places = np.arange(len(self._seqs))
         earliest = np.full(self.messages, -1)
-        earliest[self._seqs[::-1]] = places[::-1]  # in reverse order, so that the first arrival of a message wins
+        # In reverse order, so that the first arrival of a message overwrites later ones.
+        earliest[self._seqs[::-1]] = places[::-1]
         firsts: NDArray[np.bool_] = earliest[self._seqs] == places
         return firsts
 

@@ -11,5 +11,5 @@ def headline(cell: Cell) -> str:
     if cell.path:
         return "reaction"
     if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
-        return "response"  # the messages of this flow return through another flow
+        return "response"  # the messages of this flow return to its source through another flow
     return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency

@@ -50,7 +50,7 @@ def _about(values: Sequence[float], point: float, alpha: float) -> tuple[float, 
 @lru_cache(maxsize=256)
 def _factor(trials: int, alpha: float) -> float:
     """Return the half-width of the interval, in standard deviations of a single trial."""
-    from scipy.special import stdtrit  # half of a command's start-up time, and most commands show no interval
+    from scipy.special import stdtrit  # SciPy is slow to import, and most commands show no interval
 
     return float(stdtrit(trials - 1, 1 - alpha / 2)) / math.sqrt(trials)
 

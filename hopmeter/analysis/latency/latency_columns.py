@@ -29,7 +29,8 @@ def summary(
     pooled, parts = join(trials)
     if not len(pooled):
         return {f"{name}_lost": sum(lost)} if any(lost) else {}
-    spreads = {each: measure_spread(parts, lost, PERMILLE[each]) for each in bounded}  # before samples are reordered
+    # The spreads come first, because `quantiles` reorders the samples.
+    spreads = {each: measure_spread(parts, lost, PERMILLE[each]) for each in bounded}
     points = dict(zip(PERMILLE, quantiles(pooled, PERMILLE.values(), sum(lost)), strict=True))
     columns: dict[str, Any] = {f"{name}_count": len(pooled), f"{name}_lost": sum(lost)}
     for statistic, value in (_moments(pooled) | points).items():

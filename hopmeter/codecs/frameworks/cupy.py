@@ -34,8 +34,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 
 
 def _lend(obj: Any, frames: Lending) -> str | None:
-    # CuPy's own DLPack export would query the CUDA driver about streams. This query is unnecessary, because the lender
-    # waits for all streams.
+    # CuPy's own DLPack export would query the CUDA driver about streams, which is unnecessary, because the lender waits
+    # for all streams.
     return nodes.lend_array(lambda: (np.asarray(_Seen(obj)), None), frames, "cupy", int(obj.device.id))
 
 

@@ -33,7 +33,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
         view = memoryview(obj)
         node = _kept[view.format, view.shape]
         frames.append(view.cast("B"))
-    except (TypeError, KeyError, ValueError, BufferError):  # unknown dtype or shape, or memory that cannot be shared
+    # The dtype or shape is unknown, or the memory cannot be shared.
+    except (TypeError, KeyError, ValueError, BufferError):
         return _write_any(obj, frames)
     return node
 

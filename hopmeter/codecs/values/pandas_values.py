@@ -173,7 +173,7 @@ def _object(pd: Any, shape: Any, values: Any) -> Any:
     made = np.empty(len(listing(values)), object)
     if not shape or not all(
         type(value) in PLAIN for value in values
-    ):  # NumPy would convert the contents of objects other than these
+    ):  # NumPy would convert the contents of other objects
         raise CodecError("E-PARTS", "pandas values are neither text nor numbers")
     made[:] = values
     return made.reshape([integer(length) for length in listing(shape)])

@@ -21,8 +21,8 @@ class SocketChannel(LineChannel):
         super().__init__(connection.fileno(), connection.fileno())
 
     def _read_piece(self) -> bytes:
-        # Each read is at least as long as a TLS record. A shorter read could leave data in the TLS library, where
-        # `select` does not see the data.
+        # Each read is at least as long as a TLS record, because a shorter read could leave data in the TLS library,
+        # where `select` does not detect it.
         try:
             return self._connection.recv(PIECE)
         except WANTS as cause:

@@ -168,7 +168,8 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
     except CodecError:
         raise
     except Exception as cause:
-        why = next(iter(str(cause).splitlines()), type(cause).__name__)  # PyTorch appends five lines of advice
+        # PyTorch appends five lines of advice to its error message.
+        why = next(iter(str(cause).splitlines()), type(cause).__name__)
         what = f"{codec} cannot make an object of {array.dtype} {'x'.join(map(str, array.shape))}: {why}"
         raise CodecError("E-NO-OBJECT", what) from cause
 

@@ -226,4 +226,4 @@ def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[O
             if found := own_type(cell, flow, known):
                 yield from [(found, offer) for offer in found.unbuilt]
         except UsageError:
-            continue  # another check reports the reason with the cell or in a note
+            continue  # another check reports the reason, with the cell or in a note

@@ -40,7 +40,7 @@ def write(runs: Sequence[Run], out: Path) -> Path:
     pages = dict(_page_names(runs))
     with writing(out):
         (out / PAGES).mkdir(parents=True, exist_ok=True)
-    write_json(out / MARKER, _marker(old))  # lets the next command update the site if this command is interrupted
+    write_json(out / MARKER, _marker(old))  # if this command is interrupted, the next command can still update the site
     for run in runs:
         _write_page(run, out / PAGES / pages[id(run)], old)
     _write_text(out / "index.html", _index(found, {key: f"{PAGES}/{name}" for key, name in pages.items()}))

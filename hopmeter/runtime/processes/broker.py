@@ -189,8 +189,8 @@ class BrokerProcess:
 
     def close(self) -> None:
         """Terminate the broker so that it can release its resources, then kill it and its children."""
-        # Popen's methods are not used, because they would reap the process. The process id and process group stay
-        # reserved only until the process is reaped.
+        # Popen's methods are not used, because they would reap the process. The process id and the process group stay
+        # reserved only until the process has been reaped.
         os.kill(self.pid, signal.SIGTERM)
         os.kill(self.pid, signal.SIGCONT)  # a stopped broker would not handle SIGTERM
         self._wait()

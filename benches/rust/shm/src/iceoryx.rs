@@ -1,6 +1,6 @@
-//! iceoryx2's publish-subscribe, set up like its own benchmark: no history, a buffer of one sample, overflow allowed,
-//! and loaned slices whose content is not written. This program writes and checks 8 bytes of each slice, as it does
-//! with the ring.
+//! A link end over iceoryx2's publish-subscribe, set up like iceoryx2's own benchmark: no history, a buffer of one
+//! sample, overflow allowed, and loaned slices whose content is not written. The program writes and checks 8 bytes of
+//! each slice, as in the measurement of the ring.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;

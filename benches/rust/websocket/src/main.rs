@@ -1,4 +1,4 @@
-//! A ping-pong with tungstenite alone, with a WebSocket for each direction. The sender is the server and the receiver
+//! A ping-pong with tungstenite alone, over one WebSocket for each direction. The sender is the server and the receiver
 //! the client, as in transports/websocket.
 //!
 //! `hopmeter-bench-websocket BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES are the cores of
@@ -103,7 +103,7 @@ fn connect(address: &str) -> Result<Socket> {
     Ok(tungstenite::client(format!("ws://{address}/"), stream)?.0)
 }
 
-/// Makes glibc retain the memory of freed messages, for the reason given in bare.h.
+/// Makes glibc retain the memory of freed messages; bare.h gives the reason.
 fn keep_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(MOST_KEPT_BYTES)));
 }
