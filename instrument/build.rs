@@ -1,4 +1,4 @@
-//! Stores the compiler and its flags in this build, so that every result can name them.
+//! Stores the names of the compiler and its flags in this build, so that every result can report them.
 
 use std::env::var;
 use std::process::Command;

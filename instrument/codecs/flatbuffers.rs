@@ -6,8 +6,8 @@ use crate::{Message, MessageT};
 
 /// The alignment of a payload. Scalars have at most 8 bytes, and the crate reads structs byte by byte.
 const ALIGNMENT: usize = 8;
-/// The minimum size in bytes of a table with the offset that refers to it. This size limits the number of tables in a
-/// payload.
+/// The minimum size in bytes of a table and the offset that refers to the table. The minimum limits the number of
+/// tables that a payload can contain.
 const LEAST_TABLE_BYTES: usize = 4;
 
 /// The object to send, with its encoded bytes for comparisons.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use crate::error::{Context, Error, Result};
 
-/// Pins the calling thread, and threads that it starts later, to one core.
+/// Pins the calling thread, and all threads that this thread starts later, to one core.
 ///
 /// # Errors
 ///
@@ -17,7 +17,8 @@ pub fn pin(core: u32) -> Result<()> {
     pin_among(&[core])
 }
 
-/// Restricts the calling thread, and threads that it starts later, to these cores. An empty list means no restriction.
+/// Restricts the calling thread, and all threads that this thread starts later, to the given cores. An empty list means
+/// no restriction.
 ///
 /// # Errors
 ///
@@ -45,7 +46,7 @@ fn list(cores: &[u32]) -> String {
     cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Gives the calling thread, and threads that it starts later, real-time priority (SCHED_FIFO).
+/// Gives real-time priority (SCHED_FIFO) to the calling thread and to all threads that this thread starts later.
 pub fn go_real_time(priority: u32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: priority as i32 };
     // SAFETY: the parameter is valid during the call.

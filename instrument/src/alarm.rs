@@ -1,8 +1,9 @@
-//! Waits for a point in time: sleeps until shortly before it, then spins.
+//! Waits for a point in time: sleeps until shortly before that time, then spins.
 
 use crate::{affinity, clock};
 
-/// The initial time to spin before a due time. It applies until the delay of the first sleep has been measured.
+/// The initial time to spin before a due time. This initial time applies until the delay of the first sleep has been
+/// measured.
 const FIRST_NS: i64 = 100_000;
 /// The maximum spinning time. The scheduler or the hypervisor causes longer delays, and spinning longer would not help.
 const MOST_NS: i64 = 250_000;

@@ -87,7 +87,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.busy.drain(..).chain(self.copying.drain(..)) {
-            // If the thread panicked, it has ended, which is all that matters here.
+            // A thread that panicked has also ended, so the result of `join` does not matter here.
             let _ = thread.join();
         }
     }

@@ -37,7 +37,7 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Reserves memory for `capacity` records, and touches it so that no page faults occur later.
+    /// Reserves memory for `capacity` records, and touches the memory so that no page faults occur later.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
 //! Converts objects to payloads and back, in nodes whose language supports objects. If a flow has a codec, the source
-//! encodes an object for every message, and the receiver decodes it. The roles record when encoding and decoding end.
+//! encodes an object for every message, and the receiver decodes the object. The roles record when encoding and
+//! decoding end.
 
 use crate::error::Result;
 

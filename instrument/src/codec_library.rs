@@ -59,7 +59,7 @@ pub fn open(library: &Path, object: &Path) -> Result<Arc<dyn Codec>> {
 fn load(library: &Path) -> Result<&'static Functions> {
     let name = CString::new(library.as_os_str().as_bytes()).context("the path of the codec library")?;
     // A node may contain another version of a library that the codec uses, such as Fast CDR. With `DEEPBIND`, the codec
-    // calls the version that it was linked with.
+    // calls the library version that it was linked with.
     let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND;
     // SAFETY: the path is a null-terminated string, and only the library's own initialization code runs.
     let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
@@ -95,7 +95,7 @@ fn loader_error(library: &Path) -> Error {
     Error::new(format!("the codec library {} cannot be loaded: {why}", library.display())).remedy(REBUILD)
 }
 
-/// The object of a cell, and the library functions that encode it.
+/// The object of a cell, and the library functions that encode this object.
 struct Object {
     functions: &'static Functions,
     memory: NonNull<c_void>,
@@ -136,8 +136,8 @@ impl Drop for Object {
 struct LibraryCodec(Arc<Object>);
 
 impl LibraryCodec {
-    /// Runs all code that would otherwise delay the first message. A wrong decoded object is not an error here, because
-    /// it must fail the cell, not the node.
+    /// Runs all code that would otherwise delay the first message. A wrongly decoded object is not an error here,
+    /// because such an object must fail the cell, not the node.
     fn warm_up(&self) -> Result<()> {
         let encoded = self.0.encode()?;
         self.decode(encoded.as_bytes()).is_right(true);

@@ -164,7 +164,8 @@ pub trait Publisher: Send {
     /// the frame is dropped and the role retries the message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a payload from the caller's memory. The transport drops its clone when it no longer needs the bytes.
+    /// Sends a payload from the caller's memory. The transport drops its clone of the payload when it no longer needs
+    /// the bytes.
     fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
         let bytes = (**payload).as_ref();
         let mut write = |frame: FrameMut<'_>| {
@@ -271,7 +272,7 @@ pub trait Server: Send {
     /// block, and may call other servers before it replies.
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize>;
 
-    /// Turns this polled server into one that calls the handler on the transport's own thread (`callback`).
+    /// Turns this polled server into a server that calls the handler on the transport's own thread (`callback`).
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         drop(on_request);
         Err(Error::new("this transport's servers are polled, not called").remedy("use wait = \"block\" or \"spin\""))

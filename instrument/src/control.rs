@@ -48,7 +48,7 @@ impl Report {
 }
 
 /// The counts of one endpoint, without warm-up messages. The fields that change with each message come first, so that
-/// they are adjacent in memory.
+/// these fields are adjacent in memory.
 #[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Tally {

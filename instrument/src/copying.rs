@@ -53,7 +53,7 @@ pub fn copy_with(own: Function) {
     OWN.get_or_init(|| own);
 }
 
-/// A destination, and the function that copies bytes to it.
+/// A destination for copies, and the function that copies bytes to the destination.
 pub struct Copier {
     copy: Function,
     into: Into,

@@ -87,7 +87,7 @@ impl Header {
         out[SENT_AT..SENT_AT + 8].copy_from_slice(&sent_ns.to_le_bytes());
     }
 
-    /// Decodes a header, and validates it and its payload length.
+    /// Decodes and validates a header and its payload length.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Header {
         if sound { Ok(header) } else { Err(Refused::Malformed) }
     }
 
-    /// Decodes a header, and refuses it if it belongs to a different run or pair.
+    /// Decodes a header, and refuses a header that belongs to a different run or pair.
     #[inline]
     pub fn accept(bytes: &[u8], payload_bytes: usize, run: u64, pair: u32) -> Result<Self, Refused> {
         let header = Self::read(bytes, payload_bytes)?;

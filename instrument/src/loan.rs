@@ -33,8 +33,8 @@ pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
 /// Writes one frame to memory that the transport loans. Each send uses one `Fill`, on the caller's thread.
 ///
-/// The clock is read last, by code that the compiler inlines into the adapter. Therefore, no code of the instrument
-/// runs between the clock reading and the transport. An adapter should write the frame as late as possible.
+/// The clock is read last, by code that the compiler inlines into the adapter. No code of the instrument therefore runs
+/// between the clock reading and the transport. An adapter should write the frame as late as possible.
 pub struct Fill<'a> {
     write: Write<'a>,
     sent_ns: Option<&'a Cell<i64>>,
@@ -112,9 +112,9 @@ impl<'a> Received<'a> {
         Self::parts(header, payload)
     }
 
-    /// Sets the arrival time to the current time, unless the frame already has one. [`OnFrame::call`] sets the arrival
-    /// time first. An adapter that takes a lock or searches a queue before that call should set the arrival time
-    /// earlier.
+    /// Sets the arrival time to the current time, unless the frame already has an arrival time. [`OnFrame::call`] sets
+    /// the arrival time first. An adapter that takes a lock or searches a queue before that call should set the arrival
+    /// time earlier.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {
@@ -134,7 +134,7 @@ impl<'a> Received<'a> {
         self.native.and_then(|native| native.downcast_ref())
     }
 
-    /// Returns the same frame with a handle that can retain it after the callback.
+    /// Returns the same frame with a handle that can retain the frame after the callback.
     pub fn with_keep(self, keep: &'a dyn Keep) -> Self {
         Self { keep: Some(keep), ..self }
     }
@@ -158,7 +158,7 @@ impl OnFrame {
     }
 }
 
-/// Retains received bytes after the callback, without copying them.
+/// Retains received bytes after the callback without a copy.
 pub trait Keep {
     /// Returns a handle to the bytes of the whole frame, header first. Dropping the handle releases the memory. Any
     /// thread may drop the handle, even after the subscriber has been dropped.

@@ -19,7 +19,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Reads the flow's recording or payload file, if it has one.
+    /// Reads the flow's recording or payload file, if the flow has such a file.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Content {
         .remedy("do not change the file during the measurement"))
     }
 
-    /// Returns the recording, if the messages come from one.
+    /// Returns the recording from which the messages come, if any.
     pub fn recording(&self) -> Option<&Arc<Recording>> {
         match self {
             Self::Recording(recording) => Some(recording),
@@ -50,7 +50,7 @@ impl Content {
         }
     }
 
-    /// Writes a message's payload, and returns its checksum if it is already known.
+    /// Writes a message's payload, and returns the payload's checksum if the checksum is already known.
     pub fn fill(&self, header: &Header, payload: &mut [u8]) -> Option<u32> {
         let entry = self.recording().and_then(|recording| recording.entry(header.flags, header.seq));
         match (self, entry) {

@@ -22,7 +22,7 @@ impl Permits {
         self.free.is_some()
     }
 
-    /// Waits for a free permit, which becomes free again when it is dropped.
+    /// Waits for a free permit. Dropping the returned permit frees it again.
     #[inline]
     pub fn wait_for_one(&self) -> Permit<'_> {
         if let Some(free) = &self.free {

@@ -53,7 +53,7 @@ impl Record {
 }
 
 /// The records of one endpoint. Only one thread at a time uses a recorder. The fields that each record needs come
-/// first, so that they are adjacent in memory.
+/// first, so that these fields are adjacent in memory.
 #[repr(C)]
 pub struct Recorder {
     records: Mapping,

@@ -39,7 +39,7 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be mapped, or if it is not the file that the planner wrote for this flow.
+    /// Fails if the file cannot be mapped, or if the planner did not write this file for this flow.
     pub fn open(path: &Path, flow: &Flow) -> Result<Self> {
         let doing = || format!("reading the recording {}", path.display());
         let file = MappedFile::open(path).map_err(|error| error.within(doing()))?;

@@ -100,8 +100,8 @@ fn microseconds(time: libc::timeval) -> i64 {
     time.tv_sec * 1_000_000 + time.tv_usec
 }
 
-/// Returns the bytes that the loopback device of this network namespace has received since it was brought up, or 0
-/// without such a device.
+/// Returns the number of bytes that this network namespace's loopback device has received since it was brought up, or 0
+/// without a loopback device.
 fn loopback_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let counters = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"));

@@ -126,7 +126,8 @@ pub struct Flow {
     /// The number of measured messages, which follow `warmup` messages that are not measured.
     pub messages: u64,
     pub warmup: u64,
-    /// For a source with returning messages (`returns`): how long it sends. At most `messages` messages are measured.
+    /// For a source with returning messages (`returns`): how long the source sends. At most `messages` messages are
+    /// measured.
     pub window: Option<Window>,
     /// Whether every payload has a checksum, and not only those of probes, warm-up messages and the last message.
     pub checksum: bool,

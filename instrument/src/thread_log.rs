@@ -25,7 +25,7 @@ const READINGS_PER_MESSAGE: u64 = 4;
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The thread has waited until the message is due, and is about to send it.
+    /// The thread has waited until the message is due, and is about to send the message.
     Send = 0,
     /// The transport's send call has returned.
     Sent = 1,
@@ -65,7 +65,7 @@ pub struct ThreadLog {
 
 impl ThreadLog {
     /// Creates an endpoint's log, or returns `None` if the endpoint's spec names no file. Touches the log's memory, so
-    /// that it causes no page faults later.
+    /// that no page faults occur later.
     pub fn new(me: &Endpoint, flow: &Flow) -> Option<Box<Self>> {
         let path = me.readings.clone()?;
         let messages = flow.messages.saturating_add(flow.warmup);
@@ -151,7 +151,7 @@ impl Counters {
 }
 
 /// Parses the second number of a schedstat line: `run time`, `run-queue wait`, `timeslices`. Returns `None` if the
-/// kernel does not count these times, which it indicates by three zeros.
+/// kernel does not count these times; the line then contains three zeros.
 fn run_queue_wait_ns(line: &[u8]) -> Option<i64> {
     let mut numbers = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(parse_number);
     let (run_ns, queued_ns, slices) = (numbers.next()??, numbers.next()??, numbers.next()??);
@@ -187,7 +187,7 @@ mod tests {
         Reading::now(0, Mark::Done, clock::now_ns())
     }
 
-    /// Returns how the thread spent its time while `act` ran: CPU time, run-queue wait, and the rest.
+    /// Returns how the thread spent its time while `act` ran: the CPU time, the run-queue wait, and the remaining time.
     fn passing(act: impl FnOnce()) -> (i64, i64, i64) {
         let before = now();
         act();

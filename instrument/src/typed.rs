@@ -66,8 +66,8 @@ pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
 }
 
 /// Restores the header that a message carried. An invalid label yields a header that every receiver rejects as
-/// malformed. A message carries no due time, so the header contains the sent time instead; only the source records the
-/// due time.
+/// malformed. A message carries no due time, so the restored header contains the sent time in its place; only the
+/// source records the due time.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     if let Some(header) = parse_label(label, sent_ns, payload_bytes) {

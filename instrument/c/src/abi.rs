@@ -22,7 +22,7 @@ pub const LABEL_BYTES: usize = 56;
 pub const ACCEPTED: i32 = 0;
 /// The transport cannot accept the frame without waiting.
 pub const BUSY: i32 = 1;
-/// The function has failed; a failed poll also returns this value. The function must call `Error.put` before it
+/// The function has failed; a failed poll also returns this value. The failing function must call `Error.put` before it
 /// returns.
 pub const FAILED: i32 = -1;
 
@@ -96,8 +96,8 @@ pub struct Setup {
     pub settings: *const Settings,
 }
 
-/// A link, which is one hop of a message. One link end binds the link, and the others connect to the address of that
-/// end.
+/// A link, which is one hop of a message. One link end binds the link, and all other link ends connect to the address
+/// of the binding end.
 #[repr(C)]
 pub struct Link {
     /// A name that is unique on this machine and consists of `[a-z0-9_]`.

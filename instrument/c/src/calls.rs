@@ -1,8 +1,7 @@
 //! Defines the function tables that an adapter provides: the C form of the instrument's `contract.rs`.
 //!
-//! Every table belongs to one object. `close` destroys the object, and is the last function that is called. The
-//! documentation of a function says whether its pointer may be null. If a pointer is null, the instrument uses the
-//! contract's default.
+//! Every table belongs to one object. The last call is `close`, which destroys the object. The documentation of a
+//! function says whether its pointer may be null. If a pointer is null, the instrument uses the contract's default.
 
 use std::ffi::{c_char, c_void};
 
@@ -142,8 +141,8 @@ pub struct Server {
     pub calls: *const ServerCalls,
 }
 
-/// Answers one request. A handler may use the replier until the handler returns, and must not close it. The instrument
-/// closes repliers that `defer` returned.
+/// Answers one request. A handler may use the replier until the handler returns, and must not close the replier. The
+/// instrument closes repliers that `defer` returned.
 #[repr(C)]
 pub struct ReplierCalls {
     pub close: extern "C" fn(object: *mut c_void),

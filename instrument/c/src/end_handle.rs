@@ -1,6 +1,6 @@
 //! Owns an adapter's object together with its function table. Dropping the handle closes the object.
 
-/// Declares the owning type for one kind of link end.
+/// Declares a type that owns one kind of link end.
 macro_rules! end_handle {
     ($name:ident, $raw:ty, $calls:ty) => {
         pub struct $name($raw);

@@ -32,8 +32,8 @@ impl<F> Loan<F> {
         }
     }
 
-    /// # Safety
-    /// `context` must come from [`Loan::loan_to`] of the same type, and that call must still be running.
+    /// # Safety `context` must come from [`Loan::loan_to`] of the same type, and the `loan_to` call must still be
+    /// running.
     unsafe fn enter(context: *mut c_void, act: impl FnOnce(&mut F)) {
         let loan = unsafe { &mut *context.cast::<Self>() };
         if loan.panicked.is_none() {

@@ -27,7 +27,7 @@ pub fn slice<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(data, bytes) }
 }
 
-/// Calls `ask` and returns the text that it reports.
+/// Calls `ask` and returns the text that `ask` reports.
 pub fn read_text(ask: impl FnOnce(*const abi::TextOut)) -> String {
     extern "C" fn put(context: *mut c_void, text: Text) {
         // SAFETY: the context is the `String` below, which outlives the call.
@@ -38,7 +38,7 @@ pub fn read_text(ask: impl FnOnce(*const abi::TextOut)) -> String {
     answer
 }
 
-/// Calls `ask` and returns all facts that it reports.
+/// Calls `ask` and returns all facts that `ask` reports.
 pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     type Facts = Vec<(String, String)>;
     extern "C" fn put(context: *mut c_void, name: Text, value: Text) {

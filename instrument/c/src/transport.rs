@@ -24,7 +24,7 @@ pub struct CTransport {
 unsafe impl Send for CTransport {}
 unsafe impl Sync for CTransport {}
 
-/// The adapter's function that opens a transport.
+/// The type of the adapter's functions that open a transport.
 type Open = extern "C" fn(*const abi::Setup, *mut calls::Transport, *const abi::Error) -> i32;
 
 /// A setup with a stable address.

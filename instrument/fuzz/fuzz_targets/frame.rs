@@ -1,4 +1,4 @@
-//! Parses arbitrary bytes as a frame. The parser must accept or reject them without crashing. Writing an accepted
+//! Parses arbitrary bytes as a frame. The parser must accept or reject the bytes without crashing. Writing an accepted
 //! header must produce the same bytes.
 
 #![no_main]

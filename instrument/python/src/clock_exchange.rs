@@ -99,7 +99,7 @@ fn describe_exchange<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Boun
 }
 
 /// Reads this host's clocks together. Returns {monotonic_ns, raw_ns, bracket_ns, kernel}, where `kernel` describes how
-/// the kernel corrects its clock. `kernel` is None if the system does not allow reading it.
+/// the kernel corrects its clock. `kernel` is None if the system does not allow programs to read these corrections.
 #[pyfunction]
 fn clock_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let seen = clock_exchange::read_clocks();

@@ -67,7 +67,8 @@ impl Poller {
     }
 }
 
-/// Returns the number of frames, or an error if the adapter reports a different number than it passed to `take`.
+/// Returns the number of frames, or an error if the adapter's reported number differs from the number of frames passed
+/// to `take`.
 pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     if answer.extract::<usize>().is_ok_and(|said| said == count) {
         return Ok(count);

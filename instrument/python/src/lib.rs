@@ -1,6 +1,6 @@
 //! The instrument as the Python module `hopmeter._instrument`.
 //!
-//! This module implements the instrument's contract for a Python adapter's objects. A Python node therefore paces,
+//! The module implements the instrument's contract for a Python adapter's objects. A Python node therefore paces,
 //! timestamps, records and counts with the same code as any other node. The instrument holds the interpreter lock while
 //! Python code runs, and releases it while the instrument waits.
 

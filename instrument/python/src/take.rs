@@ -42,8 +42,8 @@ impl<F: FnOnce()> SameThread<F> {
     }
 }
 
-/// Calls `role` with a frame in memory that is borrowed from Python. `arrived_ns` is the time of the call from Python.
-/// A payload may be a function that returns the buffer.
+/// Calls `role` with a frame in memory that is borrowed from Python. `arrived_ns` is the time at which Python code made
+/// the call. Instead of a buffer, the payload may be a function that returns a buffer.
 pub fn with_received(
     arrived_ns: i64,
     frame: &Bound<'_, PyAny>,

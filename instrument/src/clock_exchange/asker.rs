@@ -17,10 +17,10 @@ use crate::error::{Context, Error, Result};
 const BEST: usize = 8;
 /// A batch ends early after this many consecutive unanswered requests.
 const MOST_LOST: usize = 5;
-/// Over a slow network, a batch ends after this time if it already has [`ENOUGH`] exchanges.
+/// Over a slow network, a batch that already has [`ENOUGH`] exchanges ends after this time.
 const LONGEST_NS: i64 = 500_000_000;
 const ENOUGH: usize = 16;
-/// The maximum drift between two clocks is one part in this number, including corrections of their rates.
+/// The reciprocal of the maximum relative drift between two clocks, including corrections of their rates.
 const LEAST_RATE: i64 = 1000;
 
 /// The parameters of a batch, and its responder.
@@ -53,7 +53,7 @@ impl Exchange {
         span(self.asked_ns, self.answered_ns) - span(self.received_ns, self.sent_ns)
     }
 
-    /// Returns whether the timestamps are in order, so that no datagram arrived before it was sent.
+    /// Returns whether the timestamps are in order, that is, whether each datagram was sent before it arrived.
     fn is_possible(&self) -> bool {
         self.sent_ns >= self.received_ns && self.answered_ns >= self.asked_ns && self.round_trip_ns() >= 0
     }

@@ -87,10 +87,10 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        // Writing to an eventfd fails only if its counter is full. In that case, the thread is already awake.
+        // Writing to an eventfd fails only if its counter is full, and the thread is then already awake.
         let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // If the thread panicked, it has ended, which is all that matters here.
+            // A thread that panicked has also ended, so the result of `join` does not matter here.
             let _ = thread.join();
         }
     }

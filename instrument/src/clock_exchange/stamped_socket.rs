@@ -1,5 +1,5 @@
-//! A UDP socket with timestamped datagrams. The kernel takes the timestamps if it supports them; otherwise the program
-//! does.
+//! A UDP socket with timestamped datagrams. The kernel takes the timestamps if it supports timestamps; otherwise, the
+//! program takes them.
 //!
 //! Kernel timestamps are on CLOCK_REALTIME. To convert a timestamp to CLOCK_MONOTONIC, the socket reads both clocks at
 //! the same time.
@@ -125,7 +125,7 @@ struct Message {
     sent_number: Option<u32>,
 }
 
-/// Memory for control messages, with the alignment that they require.
+/// Memory for control messages, with the alignment that control messages require.
 #[repr(C, align(8))]
 struct Control([u8; 512]);
 
@@ -133,7 +133,8 @@ impl Message {
     fn receive(socket: &UdpSocket, flags: i32) -> io::Result<Self> {
         let mut bytes = [0; ROOM];
         let mut control = Control([0; 512]);
-        // SAFETY: zeros are valid for an address storage and a header. The header's pointers are set before it is used.
+        // SAFETY: zeros are valid for an address storage and a header. The code sets the header's pointers before it
+        // uses the header.
         let (mut address, mut header): (libc::sockaddr_storage, libc::msghdr) =
             unsafe { (MaybeUninit::zeroed().assume_init(), MaybeUninit::zeroed().assume_init()) };
         let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: ROOM };

@@ -16,7 +16,7 @@ use super::MakeCodec;
 
 /// The codecs and payloads that the endpoints of a node share.
 pub struct Means {
-    /// The codecs of the flows that have one, by flow number.
+    /// The codecs of all flows with a codec, by flow number.
     pub codecs: BTreeMap<u32, Arc<dyn Codec>>,
     /// The content of the payloads, by flow number.
     pub contents: BTreeMap<u32, Arc<Content>>,
@@ -32,7 +32,7 @@ impl Means {
     }
 }
 
-/// Opens the codecs of the flows that have one.
+/// Opens the codecs of all flows with a codec.
 fn codecs(spec: &Spec, make: Option<&MakeCodec>) -> Result<BTreeMap<u32, Arc<dyn Codec>>> {
     let mut codecs = BTreeMap::new();
     for flow in &spec.flows {

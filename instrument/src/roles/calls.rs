@@ -52,7 +52,7 @@ pub enum ServerEnd {
 }
 
 impl ServerEnd {
-    /// Binds the ends that a server binds.
+    /// Binds the link ends that the server side binds.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         match context.flow.rpc {
             Rpc::Native => {
@@ -140,7 +140,7 @@ impl OpenServer {
     }
 }
 
-/// A server that no longer answers requests, but whose polled end is still open.
+/// A server that no longer answers requests, but whose polled link end is still open.
 pub struct StoppedServer {
     answerer: Answerer,
     server: Option<Box<dyn Server>>,

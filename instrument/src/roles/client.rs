@@ -81,7 +81,7 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
 /// reply.
 type Asked = (Stamps, Option<(i64, i64)>);
 
-/// A client and the state that it keeps between calls.
+/// A client and the state that the client keeps between calls.
 pub struct Asker {
     pub client: Box<dyn Client>,
     pub intake: Intake,

@@ -115,7 +115,7 @@ impl Emitter {
         }
     }
 
-    /// Publishes a message and counts it. The record has no sent time if the message was abandoned.
+    /// Publishes and counts a message. The record has no sent time if the message was abandoned.
     pub fn publish(
         &self,
         publisher: &mut dyn Publisher,
@@ -137,7 +137,7 @@ impl Emitter {
     }
 
     /// Returns the payload size of a message. A probe is as large as the largest message, to prove that the link can
-    /// carry it.
+    /// carry the largest message.
     fn bytes_of(&self, marks: u16, seq: u64) -> usize {
         let recorded = self.content.recording().and_then(|recording| recording.entry(marks, seq));
         recorded.map_or(self.payload_bytes, |entry| entry.bytes)

@@ -1,5 +1,5 @@
-//! Opens a receiving end, polled or with a callback depending on its endpoint's `wait`, and runs it until the time is
-//! up.
+//! Opens a receiving end, polled or with a callback depending on its endpoint's `wait`, and runs the receiving end
+//! until the time is up.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub trait Taker: Send + 'static {
     fn take(&mut self, received: Received<'_>);
 }
 
-/// A receiving end with the role that receives its frames. The end is polled, or it calls a callback.
+/// A receiving end with the role that receives its frames. The receiving end is either polled or calls a callback.
 pub enum Inbox<T: Taker> {
     Pull { subscriber: Box<dyn Subscriber>, taker: T },
     Push { subscription: Box<dyn Subscription>, returned: Receiver<T> },

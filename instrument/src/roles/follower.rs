@@ -99,7 +99,7 @@ pub struct Sender {
     samples: u64,
     warmups: u64,
     limit: Arc<ListenLimit>,
-    /// The first error of a send, which is reported at the end because a receiving thread cannot return it.
+    /// The first error of a send, which is reported at the end because a receiving thread cannot return an error.
     failure: Option<Error>,
 }
 

@@ -99,7 +99,7 @@ impl Following {
         }
     }
 
-    /// Returns a handler that no other thread uses. If all handlers are in use, waits for one.
+    /// Returns a handler that no other thread uses. If all handlers are in use, waits for a free handler.
     fn free_handler(&self) -> Option<MutexGuard<'_, Handler>> {
         let handlers = self.handlers.get()?;
         let free = handlers.iter().find_map(|handler| handler.try_lock().ok());

@@ -1,5 +1,5 @@
-//! Implements the first steps of every receiver: check a frame, count it, and separate probes and warm-up messages from
-//! samples.
+//! Implements the first steps of every receiver: checking and counting a frame, and separating probes and warm-up
+//! messages from samples.
 
 use std::sync::Arc;
 
@@ -161,8 +161,8 @@ impl Intake {
         self.log.take().map_or(Ok(()), |log| log.finish())
     }
 
-    /// Counts how often the transport refused a sample, and how many copies forwarding it required. Usually both
-    /// numbers are 0, and the counters stay unchanged.
+    /// Counts how often the transport refused a sample, and how many copies were needed to forward the sample. Usually
+    /// both numbers are 0, and the counters stay unchanged.
     #[inline]
     pub fn count_sending(&mut self, refused: u64, copied: u64) {
         if refused | copied != 0 {

@@ -5,7 +5,7 @@ use crate::frame::{Header, flags};
 #[derive(Clone, Copy)]
 pub struct Passed<'a> {
     pub payload: &'a [u8],
-    /// The payload's checksum, if the message that carried the payload had one.
+    /// The payload's checksum, if the message that carried the payload had a checksum.
     pub checksum: Option<u32>,
 }
 

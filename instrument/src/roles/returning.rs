@@ -142,7 +142,7 @@ struct Sender {
     warmups: u64,
     /// The time when the latest message was sent.
     sent_ns: i64,
-    /// The first error of a send, which is reported at the end because a receiving thread cannot return it.
+    /// The first error of a send, which is reported at the end because a receiving thread cannot return an error.
     failure: Option<Error>,
 }
 
@@ -181,7 +181,7 @@ impl Sender {
         if is_done { self.times.end_ns } else { self.times.end_ns.min(self.sent_ns.saturating_add(patience_ns)) }
     }
 
-    /// Sends the last message if the time is up, or the next one if the latest message has not returned in time.
+    /// Sends the last message if the time is up, or the next message if the latest message has not returned in time.
     fn check(&mut self, patience_ns: i64, now_ns: i64) {
         if now_ns >= self.times.end_ns {
             self.times.is_over = true;

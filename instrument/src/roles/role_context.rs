@@ -72,8 +72,8 @@ impl RoleContext<'_> {
         opened
     }
 
-    /// Returns the link for the end that binds it. The link's `wait` is that of the link's receivers, because a
-    /// publisher must know how its receivers wait.
+    /// Returns the link for its binding end. The link's `wait` is that of the link's receivers, because a publisher
+    /// must know how its receivers wait.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl RoleContext<'_> {
         self.link(id, String::new(), self.link_spec(id)?.wait)
     }
 
-    /// Returns the link for an end that connects to it, with this endpoint's `wait`. Waits until the link is bound.
+    /// Returns the link for a connecting end, with this endpoint's `wait`. Waits until the link is bound.
     ///
     /// # Errors
     ///

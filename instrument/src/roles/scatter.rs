@@ -27,7 +27,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((tally, askers.into_iter().map(|asker| Box::new(asker.client) as _).collect()))
 }
 
-/// The main thread's end of one lane.
+/// The main thread's handle of one lane: its channels to the lane's thread.
 struct Lane {
     calls: SyncSender<Call>,
     records: Receiver<Result<Record>>,

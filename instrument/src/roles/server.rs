@@ -86,7 +86,7 @@ impl Records {
         }
     }
 
-    /// Writes the file, unless other servers still use it. Returns the number of records that did not fit.
+    /// Writes the file, unless other servers still use the file. Returns the number of records that did not fit.
     fn finish(self) -> Result<u64> {
         let recorder = match self {
             Self::Own(recorder) => recorder,

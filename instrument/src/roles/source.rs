@@ -197,7 +197,7 @@ impl Ring {
         debug_assert_eq!(self.waiter.id(), std::thread::current().id());
         let mut patience = Patience::new(patience);
         // The timeout is capped and thus the same for every message. An adapter that sets the timeout in the kernel
-        // therefore sets it only once.
+        // therefore sets the timeout only once.
         while let Some(left) = patience.time_left(LONGEST_BLOCK) {
             self.look(left)?;
             if self.returned.load(Ordering::Acquire) == seq as i64 {

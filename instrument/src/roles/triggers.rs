@@ -98,7 +98,8 @@ impl Triggers {
     }
 }
 
-/// The effects of arrivals at one receiving endpoint: the messages that they trigger, and the permits that they need.
+/// The effects of arrivals at one receiving endpoint: the messages that these arrivals trigger, and the permits that
+/// handling needs.
 pub struct Effects {
     endpoint: u32,
     /// `None` if arrivals at this endpoint trigger nothing.
@@ -131,8 +132,8 @@ impl Effects {
         self.permits.clone()
     }
 
-    /// Clears the arrival time if the node's threads are limited. With limited threads, a message arrives when the node
-    /// begins to handle it, not when a thread of the transport delivers it.
+    /// Clears the arrival time if the node's threads are limited. With limited threads, a message counts as arrived
+    /// when the node begins to handle the message, not when the transport's thread delivers it.
     #[inline]
     pub fn readmit<'a>(&self, received: Received<'a>) -> Received<'a> {
         if self.permits.is_limited() { Received { arrived_ns: 0, ..received } } else { received }

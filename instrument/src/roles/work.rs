@@ -65,8 +65,8 @@ impl Worker {
         self.0.is_some()
     }
 
-    /// Does the work for one message. Probes are skipped, because they only prove that the link delivers, and their
-    /// sender would not wait for long work.
+    /// Does the work for one message. Probes are skipped, because a probe only proves that the link delivers, and the
+    /// probe's sender would not wait for long work.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {

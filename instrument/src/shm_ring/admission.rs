@@ -63,7 +63,7 @@ struct Guest {
     seat: Option<usize>,
 }
 
-/// The socket through which consumers request admission, and the consumers that are connected to it.
+/// The socket through which consumers request admission, and the consumers that are connected to this socket.
 struct Desk {
     link: String,
     segment: Arc<Segment>,
@@ -123,14 +123,14 @@ impl Desk {
 
     fn accept_guests(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // If the connection was closed before it was accepted, nothing needs to be done.
+        // A connection that was closed before it was accepted needs no handling.
         if let Ok(connection) = net::accept_with(&self.listener, flags) {
             self.guests.push(Guest { connection, process: None, seat: None });
         }
     }
 
-    /// Handles a readable connection. A guest with a seat never sends anything, so it has left or died. Any other guest
-    /// requests a seat.
+    /// Handles a readable connection. A guest with a seat never sends anything, so a readable connection means that the
+    /// guest has left or died. Any other guest requests a seat.
     fn read_request(&self, guest: Guest) -> Option<Guest> {
         match guest.seat {
             Some(seat) => {

@@ -12,7 +12,7 @@ use super::layout::{Cursor, Geometry, Meta, Position};
 use super::producer::WhenFull;
 use super::segment::Segment;
 
-/// A consumer of a ring, which leaves the ring when it is dropped.
+/// A consumer of a ring; dropping the consumer leaves the ring.
 pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,
@@ -133,9 +133,9 @@ impl Consumer {
         self.claim_slot(self.next, meta).map(Some)
     }
 
-    /// Claims the next slot by marking it as held in this consumer's cursor. With `DropOldest`, the producer may reuse
-    /// the slot before it is marked. Producer and consumer change the cursor by compare-and-swap, so one of them wins
-    /// and the other one notices.
+    /// Claims the next slot by marking the slot as held in this consumer's cursor. With `DropOldest`, the producer may
+    /// reuse the slot before this consumer has marked the slot. Producer and consumer change the cursor by
+    /// compare-and-swap, so only one of them succeeds, and the failing side detects the conflict.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);

@@ -21,7 +21,8 @@ const LARGE_SLOT_BYTES: u64 = 16 << 10;
 pub enum WhenFull {
     /// Refuses the send.
     Busy,
-    /// Drops the oldest message that no consumer is reading. Consumers that have not read the message lose it.
+    /// Drops the oldest message that no consumer is reading. Consumers that have not read this message lose the
+    /// message.
     DropOldest,
 }
 
@@ -203,7 +204,8 @@ impl Producer {
     }
 }
 
-/// Adds a slot to the free slots. Always returns false, so that `retain` removes the slot from the other list.
+/// Adds a slot to the free slots. Always returns false, so that `retain` removes the slot from the list that it
+/// filters.
 fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false

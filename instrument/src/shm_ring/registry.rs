@@ -16,7 +16,8 @@ pub struct Registry {
     live: Mutex<u64>,
     /// The occupied seats with consumers that may sleep, one bit each. Every publication reads these bits.
     sleepers: AtomicU64,
-    /// The [`Position`] of the next message. Every publication writes the position, and a joining consumer reads it.
+    /// The [`Position`] of the next message. Every publication writes this position, and a joining consumer reads the
+    /// position.
     head: AtomicU64,
 }
 
@@ -29,8 +30,8 @@ impl Registry {
 
     /// Gives a new consumer a seat, with its cursor at the next message. Returns `None` if all seats are occupied. The
     /// producer frees slots under the same lock. If the producer last freed slots before this function took the lock,
-    /// it had not yet published beyond the head that is read here. If the producer frees slots after this function has
-    /// taken the lock, the producer sees the new cursor.
+    /// the producer had not yet published beyond the head that this function reads. If the producer frees slots after
+    /// this function has taken the lock, the producer sees the new cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -41,8 +42,8 @@ impl Registry {
         *live |= 1 << seat;
         if may_sleep {
             self.sleepers.fetch_or(1 << seat, Ordering::SeqCst);
-            // From here on, the producer's thread sees that this consumer may sleep. The consumer sees everything
-            // published before, and every later publication wakes it.
+            // From here on, the producer's thread sees that this consumer may sleep. The consumer sees everything that
+            // was published before this point, and every later publication wakes the consumer.
             let _ = membarrier(MembarrierCommand::PrivateExpedited);
         }
         Some(seat)
@@ -87,8 +88,8 @@ pub struct Audience<'a> {
 
 impl Audience<'_> {
     /// Returns the number of the first message that some consumer still needs, or `head` if there is none. A consumer
-    /// needs a message until it has finished reading it. If held slots are tracked separately, the consumer needs the
-    /// message only until it begins to read the message.
+    /// needs a message until the consumer has finished reading the message. If held slots are tracked separately, the
+    /// consumer needs the message only until it begins to read the message.
     pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
     }
@@ -98,8 +99,8 @@ impl Audience<'_> {
         self.cursors().any(|cursor| load(cursor).holding && cursor.held.load(Ordering::Acquire) == u32::from(slot))
     }
 
-    /// Moves every consumer that still waits for `seq` to the following message. A consumer that is reading a message
-    /// continues to read it.
+    /// Moves every consumer that still waits for `seq` to the following message. A consumer that is already reading a
+    /// message continues to read that message.
     pub fn skip(&self, seq: u64, following: Position) {
         self.cursors().for_each(|cursor| skip_one(cursor, seq, following));
     }

@@ -1,4 +1,4 @@
-//! Creates and maps the shared memory: a sealed memfd that is fully reserved before anyone uses it.
+//! Creates and maps the shared memory: a sealed memfd, whose memory is fully reserved before its first use.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;

@@ -170,7 +170,7 @@ pub enum Dispatch {
     /// Calls all servers concurrently.
     #[default]
     Parallel,
-    /// Calls each server after the reply of the previous one.
+    /// Calls each server after the reply of the previous server.
     Sequential,
 }
 
@@ -185,7 +185,7 @@ pub enum Heap {
     Libc,
 }
 
-/// How a follower joins the flows that it follows.
+/// How a follower combines the arrivals of the flows that it follows.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Join {
