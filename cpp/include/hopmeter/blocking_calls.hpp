@@ -37,7 +37,7 @@ class BlockingCalls {
   std::optional<Reply> poll(Timeout timeout) { return replies_.pop(timeout); }
 
  private:
-  /// The maximum time for which the thread sleeps before it checks again for a request.
+  /// The longest sleep of the thread before it checks again for a request.
   static constexpr std::chrono::minutes nap{1};
 
   void make_next(const auto& call) {

@@ -234,7 +234,8 @@ HopmeterReplier borrow(Ours& replier) noexcept {
   return {&replier, &Bridge<Replier>::calls<Ours>};
 }
 
-/// Sends a copy of a received frame through `send`. The instrument makes the copy, because it counts copies.
+/// Sends a copy of a received frame through `send`. The instrument makes the copy, because the instrument also counts
+/// copies.
 inline Sent send_copy(const Received& received, auto&& send) {
   if (received.header().size() != header_bytes) throw Error("a frame without a whole header cannot be forwarded");
   auto raw = received.raw();

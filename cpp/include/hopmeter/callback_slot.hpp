@@ -37,7 +37,7 @@ class CallbackSlot {
   std::optional<Callback> callback_;
 };
 
-/// A subscription that puts its callback into a slot, and removes it on destruction.
+/// A subscription that puts its callback into a slot, and removes the callback on destruction.
 template <class Callback>
 class SlotSubscription final : public Subscription {
  public:

@@ -89,8 +89,8 @@ class Setup {
   const HopmeterSetup* raw_;
 };
 
-/// A link, which is one hop of a message. Exactly one link end, a publisher or server, binds the link; the others
-/// connect to its address.
+/// A link, which is one hop of a message. Exactly one link end, a publisher or server, binds the link; all other link
+/// ends connect to the binding end's address.
 struct Link {
   /// A name that is unique on this machine and consists of `[a-z0-9_]` only: usable as a topic, key, service or file
   /// name.

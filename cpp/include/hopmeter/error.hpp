@@ -1,4 +1,4 @@
-/// Errors: what failed, what caused the failure, and how to fix it.
+/// Errors that state what failed, what caused the failure, and how to fix the problem.
 #pragma once
 
 #include <cerrno>
@@ -45,8 +45,8 @@ inline std::string string(HopmeterText from) {
   return from.bytes == 0 ? std::string() : std::string(from.data, from.bytes);
 }
 
-/// Collects the messages of an exception and of its nested causes. The remedy comes from the innermost exception that
-/// has one, because that remedy is the most specific.
+/// Collects the messages of an exception and of its nested causes. The remedy comes from the innermost exception with a
+/// remedy, because that remedy is the most specific.
 inline void collect(const std::exception& error, std::string& what, std::string& remedy) {
   what += (what.empty() ? "" : ": ") + std::string(error.what());
   if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->remedy().empty()) remedy = ours->remedy();
@@ -87,7 +87,7 @@ Result guard(const HopmeterError* error, Result failure, Act&& act) noexcept {
   }
 }
 
-/// Calls a function of the instrument; throws the error if the function reports one.
+/// Calls a function of the instrument; if the function reports an error, throws the error.
 template <class Act>
 void demand(Act&& act) {
   struct Report {

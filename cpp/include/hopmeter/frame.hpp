@@ -1,5 +1,5 @@
-/// The frames that pass between the instrument and an adapter: an adapter fills a frame to send it, and borrows a frame
-/// that it receives.
+/// The frames that pass between the instrument and an adapter: frames that the adapter fills and sends, and frames that
+/// it receives and borrows.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +64,8 @@ class Fill {
 enum class Sent : std::int32_t {
   /// The transport accepted the frame.
   accepted = HOPMETER_ACCEPTED,
-  /// The transport cannot take the frame without waiting (its queue is full or no slot is free). The role then offers
-  /// the same message again.
+  /// The transport cannot take the frame without waiting (its queue is full or no slot is free). The role then retries
+  /// the same message.
   busy = HOPMETER_BUSY,
 };
 
@@ -114,7 +114,7 @@ class Received {
     return with;
   }
 
-  /// Returns the same frame with a function that retains the frame: `keep` turns the native message into a
+  /// Returns the same frame with a function that retains it: `keep` turns the native message into a
   /// `unique_ptr<FrameHolder>`.
   template <auto keep>
   Received with_keep() const noexcept {

@@ -1,4 +1,4 @@
-/// A queue between a thread that delivers items and a thread that polls for them.
+/// A queue between a thread that delivers items and a thread that polls for items.
 #pragma once
 
 #include <algorithm>

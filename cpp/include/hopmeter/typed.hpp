@@ -73,7 +73,7 @@ inline std::uint64_t seq_of(std::span<const std::byte, header_bytes> header) noe
 }
 
 /// Whether the receiver checks the message's payload. An adapter that encodes payloads itself must compare a checked
-/// message with the sent one before passing on the payload.
+/// message with the sent message before passing on the payload.
 inline bool is_checked(std::span<const std::byte, header_bytes> header) noexcept {
   return hopmeter_is_checked(detail::raw(header));
 }

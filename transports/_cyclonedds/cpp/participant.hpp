@@ -24,7 +24,8 @@ inline dds_return_t demand(dds_return_t code, const std::string& what, const std
   throw hopmeter::Error("Cyclone DDS could not " + what + ": " + dds_strretcode(code), remedy);
 }
 
-/// A Cyclone DDS entity. The destructor deletes the entity; for a reader, it first waits until no listener is running.
+/// A Cyclone DDS entity. The destructor deletes the entity; for a reader, the destructor first waits until no listener
+/// is running.
 class Entity {
  public:
   explicit Entity(dds_entity_t handle) noexcept : handle_(handle) {}
@@ -45,7 +46,7 @@ struct Options {
   bool is_tagged;
 };
 
-/// Returns the domain of a trial. Peers in other languages compute the same domain.
+/// Returns the domain of a trial. Peers in other languages compute the same domain from the run id.
 inline dds_domainid_t domain_of(const std::string& run) {
   // Domain numbers below 99 use only ports below the system's ephemeral ports.
   constexpr unsigned long domains = 99;

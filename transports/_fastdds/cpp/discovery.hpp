@@ -23,8 +23,8 @@ class Discovery final : public fast::DomainParticipantListener {
         uses_both_(options.transport == "default" && setup.setting<std::string>("reliability") == "best-effort"),
         frame_bytes_(setup.largest_frame_bytes()) {}
 
-  /// Returns how the samples travelled, and why their path differs from the settings, if it does. Must be called after
-  /// the last sample.
+  /// Returns how the samples travelled, and why their path differs from the settings, if it does. Call this function
+  /// after the last sample.
   hopmeter::Facts facts() {
     const auto paths = find_paths();
     hopmeter::Facts facts{{"path", join(paths, ", ")}};
@@ -47,7 +47,8 @@ class Discovery final : public fast::DomainParticipantListener {
   static constexpr const char* data_sharing = "data sharing";
   static constexpr const char* shared_memory = "shared memory";
 
-  /// The writers or readers of a topic: whether any are in this process, and how samples travel to the others.
+  /// The writers or readers of a topic: whether any of them are in this process, and how samples travel to those in
+  /// other processes.
   struct Ends {
     bool are_here = false;
     std::set<std::string> elsewhere;
@@ -91,7 +92,7 @@ class Discovery final : public fast::DomainParticipantListener {
       if (writers.are_here) paths.insert(readers.elsewhere.begin(), readers.elsewhere.end());
       if (readers.are_here) paths.insert(writers.elsewhere.begin(), writers.elsewhere.end());
     }
-    // A path is usable only if both processes support it.
+    // A path is usable only if both processes support the path.
     if (!shares_data_ && paths.erase(data_sharing)) paths.insert(shared_memory);
     if (!has_shared_memory_ && paths.erase(shared_memory)) paths.insert(udp);
     if (uses_both_ && paths.contains(shared_memory)) paths.insert(udp);

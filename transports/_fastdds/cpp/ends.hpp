@@ -124,7 +124,7 @@ class Writer {
   OwnSample<Message> sample_;
 };
 
-/// Takes samples from a reader into memory that is reused; plain samples are loans instead.
+/// Takes samples from a reader into reused memory, except plain samples, which the reader loans.
 template <class Message>
 class Inbox {
  public:

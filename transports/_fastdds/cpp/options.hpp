@@ -48,11 +48,11 @@ struct Options {
 inline void enlarge(Options& options, std::size_t frame_bytes) {
   constexpr std::size_t frames = 4;
   constexpr std::size_t minimum_segment_bytes = 8 << 20, maximum_segment_bytes = 1 << 30;
-  // The part of a message that is not its payload: headers, and the other fields of the sample.
+  // The number of bytes that a message needs in addition to its payload: headers, and the sample's other fields.
   constexpr std::size_t margin_bytes = 64 << 10;
   constexpr std::uint32_t socket_buffer_bytes = 4 << 20;
-  // Flow limits in bytes per millisecond. A receiver on the same core can process the maximum of half a gigabyte per
-  // second. A flow limit below the size of a message would block every message.
+  // Flow limits in bytes per millisecond. The maximum, half a gigabyte per second, is a rate that a receiver on the
+  // same core can process. A flow limit below the size of a message would block every message.
   constexpr std::uint32_t minimum_flow_bytes = 64 << 10, maximum_flow_bytes = 512 << 10;
   const auto set_default = [](auto& option, std::size_t value) {
     if (option == 0) option = static_cast<std::remove_reference_t<decltype(option)>>(value);

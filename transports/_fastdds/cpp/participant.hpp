@@ -50,7 +50,7 @@ class Participant {
     participant_ = demand(factory()->create_participant(domain_of(run), participant_qos(run, session.options),
                                                         &session.discovery, fast::StatusMask::none()),
                           "a participant");
-    // These calls fail only if there is not enough memory.
+    // Creating these entities fails only if there is not enough memory.
     publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
     subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
   }

@@ -58,7 +58,7 @@ inline auto flow_controller(const Options& options) {
 inline fast::DomainParticipantQos participant_qos(const std::string& run, const Options& options) {
   fast::DomainParticipantQos qos;
   qos.name("hopmeter " + run);
-  // Relays in one process nest one writer's call in another's, and each call needs its own buffer.
+  // Relays in one process nest a writer's call in another writer's call, and each call needs its own buffer.
   qos.allocation().send_buffers.dynamic = true;
   qos.transport().use_builtin_transports = false;
   auto& transports = qos.transport().user_transports;

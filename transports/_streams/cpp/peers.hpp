@@ -61,7 +61,7 @@ class Peers {
     peers_.emplace_back(std::move(connection));
   }
 
-  /// Stores the reason why no more receivers can connect; the next send throws it.
+  /// Stores the reason why no more receivers can connect; the next send throws this error.
   void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
 
   /// Whether every receiver has accepted the previous message. Throws once if no more receivers can connect.

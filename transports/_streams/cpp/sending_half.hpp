@@ -33,8 +33,8 @@ inline Message message_of(const hopmeter::Received& received) {
   return received.require_native<Message>("a stream socket");
 }
 
-/// The sending half of a bidirectional connection: a client's requests, or a server's replies to one client. This half
-/// has no thread, so every send or poll first sends the reader's backlog.
+/// The sending half of a bidirectional connection: a client's requests, or a server's replies to one client. A sending
+/// half has no thread, so every send or poll first sends the reader's backlog.
 class SendingHalf final : public hopmeter::Replier {
  public:
   SendingHalf(Socket connection, std::size_t frame_bytes) : reader_(std::move(connection)), buffer_(frame_bytes) {}

@@ -45,8 +45,8 @@ class Socket : public hopmeter::Descriptor {
 
   bool is_pipe() const noexcept { return is_pipe_; }
 
-  /// Sends as many bytes as the other side accepts. With `waits`, continues until the other side has accepted nothing
-  /// for `patience`. Returns the number of bytes, or nothing if the receiver has disconnected.
+  /// Sends as many bytes as the other side accepts. With `waits`, gives up only after the other side has accepted
+  /// nothing for `patience`. Returns the number of bytes, or nothing if the receiver has disconnected.
   std::optional<std::size_t> send_some(std::span<const std::byte> bytes, bool waits) const {
     if (is_pipe_) return write_some(bytes, waits);
     for (;;) {

@@ -56,7 +56,8 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     return prefix_bytes + length;
   }
 
-  /// Receives everything that is available, or only the rest of an incomplete frame. Returns whether any byte arrived.
+  /// Receives everything that is available or, if a frame is incomplete, only the missing bytes. Returns whether any
+  /// byte arrived.
   bool receive(bool may_wait, hopmeter::Timeout timeout) {
     const auto begun = message_bytes(0);
     const bool rest = begun > end_;

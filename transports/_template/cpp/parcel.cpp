@@ -30,7 +30,8 @@ void set_timeout(const Descriptor& socket, int option, Timeout timeout) {
   if (::setsockopt(*socket, SOL_SOCKET, option, &value, sizeof value) != 0) throw Error::system("setsockopt");
 }
 
-// A `Descriptor` closes itself, even after an exception. For a library's handles, use `Resource` from the same header.
+// A `Descriptor` closes itself, even after an exception. For the handles of a library, use `Resource` from
+// hopmeter/resource.hpp.
 Descriptor packet_socket(int flags) {
   return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0), "making a socket");
 }
@@ -75,7 +76,8 @@ class Sender final : public Publisher {
     int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     for (auto receiver = receivers_.begin(); receiver != receivers_.end();) {
       if (::send(**receiver, frame.data(), frame.size(), flags) >= 0) {
-        // Once one receiver has the frame, send it to all receivers: after `busy`, the role would send the frame again.
+        // Once one receiver has the frame, send the frame to all receivers, because after `busy` the role would send
+        // the frame again.
         flags = MSG_NOSIGNAL;
         ++receiver;
       } else if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) {
@@ -92,7 +94,7 @@ class Sender final : public Publisher {
   }
 
  private:
-  /// Accepts new receivers; they may connect at any time.
+  /// Accepts new receivers, which may connect at any time.
   void accept_all() {
     for (;;) {
       const int receiver = ::accept4(*listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -118,7 +120,7 @@ class Receiver final : public Subscriber {
     const bool waits = blocks_ && timeout > 0ns;
     // Set the timeout only if it has changed, because setting a timeout takes a system call.
     if (waits && timeout != timeout_) set_timeout(connection_, SO_RCVTIMEO, timeout_ = timeout);
-    // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a loop around it.
+    // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a polling loop.
     const auto bytes = ::recv(*connection_, buffer_.data(), buffer_.size(), waits ? 0 : MSG_DONTWAIT);
     if (bytes > 0) {
       take(Received::split(std::span(buffer_).first(static_cast<std::size_t>(bytes))));
@@ -151,8 +153,8 @@ class ParcelTransport final : public TransportOf<Setup, Sender, Receiver> {
     return std::string("Linux ") + kernel.release;
   }
 
-  /// Reports how the bytes travelled. If there are several possibilities, ask the library which one was used, because
-  /// the settings do not prove it.
+  /// Reports how the bytes travelled. If several mechanisms are possible, ask the library which mechanism was used,
+  /// because the settings do not prove this.
   Facts facts() override { return {{"path", "packets of Unix sockets"}}; }
 };
 

@@ -43,8 +43,8 @@ class Publisher:
         for receiver in list(self._receivers):
             try:
                 receiver.send(frame, flags)
-                # Once one receiver has the frame, send it to all receivers: after busy, the role would send the frame
-                # again.
+                # Once one receiver has the frame, send the frame to all receivers, because after busy the role would
+                # send the frame again.
                 flags = socket.MSG_NOSIGNAL
             except BlockingIOError:
                 if flags & socket.MSG_DONTWAIT:
@@ -88,8 +88,8 @@ class Subscriber:
             set_patience(self._connection, socket.SO_RCVTIMEO, timeout_s)
             self._timeout_s = timeout_s
         try:
-            # With `spin`, check once without sleeping. With `block`, sleep in the transport itself, not in a loop
-            # around it.
+            # With `spin`, check once without sleeping. With `block`, sleep in the transport itself, not in a polling
+            # loop.
             length = self._connection.recv_into(self._buffer, 0, 0 if waits else socket.MSG_DONTWAIT)
         except BlockingIOError:
             return 0
@@ -110,8 +110,8 @@ class Transport(BaseTransport):
     """The transport, of which each process has one. Create the shared objects here: a session, a context or a broker
     connection."""
 
-    # Report how the bytes travelled. If there are several possibilities, ask the library which one was used, because
-    # the settings do not prove it.
+    # Report how the bytes travelled. If several mechanisms are possible, ask the library which mechanism was used,
+    # because the settings do not prove this.
     path = "packets of Unix sockets"
 
     @staticmethod

@@ -29,7 +29,7 @@ inline std::string short_buffer(std::uint32_t granted_bytes, std::uint32_t reque
          " bytes of receive buffer, so large messages may be lost: run sysctl -w net.core.rmem_max=" + requested;
 }
 
-/// Returns the granted size as a fact, with the remedy if it is smaller than requested.
+/// Returns the granted size as a fact, with the remedy if the granted size is smaller than requested.
 inline hopmeter::Facts buffer_facts(std::uint32_t requested_bytes) {
   const auto granted = granted_bytes(requested_bytes);
   hopmeter::Facts facts{{"receive_buffer", std::to_string(granted) + " bytes"}};

@@ -145,7 +145,7 @@ class Transport(CallbackTransport):
 
     def close(self) -> None:
         ecal.finalize()
-        for file in self._seen:  # removes locks and events of a publisher that was killed before it could remove them
+        for file in self._seen:  # removes locks and events that a killed publisher could not remove
             for left in (file, *file.parent.glob(f"{file.name}_*")):
                 left.unlink(missing_ok=True)
 

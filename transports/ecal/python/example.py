@@ -101,7 +101,7 @@ def serve() -> None:
         while count < COUNT:
             requests.get(timeout=PATIENCE_S)
             count += 1
-    wait_until(lambda: not server.is_connected())  # the client closes when it has the last reply
+    wait_until(lambda: not server.is_connected())  # the client closes when it has received the last reply
     ecal.finalize()
     print(f"answered {count} calls")
 

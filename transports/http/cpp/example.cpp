@@ -44,7 +44,7 @@ void serve() {
   std::atomic<int> count = 0;
   server.Post("/" + TOPIC, [&](const httplib::Request& request, httplib::Response& response) {
     response.set_content(request.body, OCTETS);
-    if (request.body.size() == PAYLOAD_BYTES && ++count == COUNT) server.stop();  // after this reply
+    if (request.body.size() == PAYLOAD_BYTES && ++count == COUNT) server.stop();  // stops after this reply
   });
   const auto colon = ADDRESS.rfind(':');
   if (!server.bind_to_port(ADDRESS.substr(0, colon), std::stoi(ADDRESS.substr(colon + 1)))) {

@@ -62,7 +62,7 @@ class CallServer final : public hopmeter::CalledServer {
     port_ = server_.bind_to_any_port(options.setup.bind());
     if (port_ < 0) throw hopmeter::Error("binding a port of " + options.setup.bind());
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();  // the library cannot stop a server before it runs
+    while (!server_.is_running()) std::this_thread::yield();  // the library cannot stop a server that does not run yet
   }
 
   ~CallServer() override {
@@ -74,7 +74,8 @@ class CallServer final : public hopmeter::CalledServer {
   std::string address() const override { return options_.setup.advertised() + ":" + std::to_string(port_); }
 
  private:
-  /// Responds to a request: with the status 503 if it stays unanswered, and with the status 400 if its body is invalid.
+  /// Responds to a request; the status is 503 if the request stays unanswered, and 400 if the request's body is
+  /// invalid.
   void respond(const httplib::Request& request, httplib::Response& response) {
     Answer reply(options_.is_json);
     try {

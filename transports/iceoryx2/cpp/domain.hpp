@@ -33,7 +33,7 @@ class Domain {
         buffer_(setup.setting<std::uint64_t>("buffer")),
         borrowed_(setup.setting<std::uint64_t>("borrowed")),
         overwrites_(setup.setting<std::string>("full") == "drop_oldest") {
-    // Functions return failures as errors, so the library's log would only repeat them.
+    // Functions return failures as errors, so the library's log would only repeat these errors.
     iox2::set_log_level(iox2::LogLevel::Fatal);
     iox2::Config config;
     config.global().set_root_path(name_of<iox2::bb::Path>(setup.directory()));

@@ -9,7 +9,7 @@
 
 #include "topic.hpp"
 
-/// A callback that can be disabled. LibXR cannot remove a registered callback, so this gate is registered instead, and
+/// A callback that can be disabled. LibXR cannot remove a registered callback, so the adapter registers a gate, which
 /// lives as long as the process's topics.
 class Gate {
  public:
@@ -49,7 +49,7 @@ class Channel {
 
   LibXR::Topic topic() const { return topic_; }
 
-  /// Creates a gate and registers it with LibXR.
+  /// Creates a gate and registers the gate with LibXR.
   Gate& gate() {
     const std::lock_guard lock(mutex_);
     Gate& gate = gates_.emplace_back();

@@ -24,7 +24,7 @@ class Pub final : public Publisher {
     return Sent::accepted;
   }
 
-  /// LibXR takes a mutable object, but does not change it.
+  /// LibXR takes a mutable object, but does not change the object.
   Sent forward(const Received& received) override {
     const auto* frame = received.native<Frame>();
     if (!frame) return Publisher::forward(received);
@@ -163,7 +163,7 @@ class LibXr final : public Transport {
 
   Setup setup_;
   bool is_sync_;
-  /// Whether the process has callback receivers, and whether it has polled receivers, which copy frames.
+  /// Whether the process has callback receivers, and whether the process has polled receivers, which copy frames.
   std::atomic<bool> calls_ = false, copies_ = false;
   std::mutex mutex_;
   std::unordered_map<std::string, Channel> channels_;

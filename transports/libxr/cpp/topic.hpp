@@ -55,8 +55,8 @@ void publish(Topic& topic, Frame& frame) {
 /// The generations of LibXR define their error codes in different enums.
 bool is_ok(auto code) noexcept { return code == decltype(code)::OK; }
 
-/// Whether a synchronous subscriber records that it is waiting. Such a subscriber drops frames that arrive at other
-/// times; in other subscribers, each frame overwrites the previous one.
+/// Whether a synchronous subscriber records that it is waiting. A subscriber that records this drops frames that arrive
+/// while it does not wait; in any other subscriber, each frame overwrites the previous frame.
 template <class Subscriber>
 concept KnowsItWaits = requires(Subscriber subscriber) {
   subscriber.block_->data_.wait_state;

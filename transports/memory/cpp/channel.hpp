@@ -42,7 +42,7 @@ class Pool {
 
   static bool is_unused(const Frame& frame) noexcept {
     if (frame.use_count() != 1) return false;
-    // This fence orders the receivers' reads, which end before they release the frame, before the next write.
+    // This fence orders the next write after the receivers' reads, which end before the receivers release the frame.
     std::atomic_thread_fence(std::memory_order_acquire);
     return true;
   }
@@ -71,7 +71,7 @@ class Channel {
   /// `make` returns the frame and its received form, or null.
   hopmeter::Sent send(const auto& make) {
     const std::lock_guard lock(mutex_);
-    // Only the link's single publisher adds frames, so the queues have room until it adds one.
+    // Only the link's single publisher adds frames, so the queues keep their room until this publisher adds a frame.
     if (!std::ranges::all_of(all<Queue>(), &Queue::has_room)) return hopmeter::Sent::busy;
     const auto [frame, received] = make();
     if (!frame) return hopmeter::Sent::busy;

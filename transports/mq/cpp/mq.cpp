@@ -22,8 +22,8 @@ struct Receiver {
   /// A pipe that the receiver holds open for its lifetime.
   Socket life;
 
-  /// Whether the receiver has closed its pipe or was killed. The receiver's queue still exists, because the publisher
-  /// has it open.
+  /// Whether the receiver has closed its pipe or was killed. The queue of a disconnected receiver still exists, because
+  /// the publisher has the queue open.
   bool has_gone() const {
     pollfd place{*life, 0, 0};
     return ::poll(&place, 1, 0) > 0 && (place.revents & POLLERR) != 0;
@@ -116,7 +116,7 @@ class MqSubscriber final : public Subscriber {
  private:
   std::vector<std::byte> buffer_;
   std::optional<Queue> queue_;
-  /// Shows the publisher that this receiver is alive.
+  /// The open pipe, which shows the publisher that this receiver is alive.
   Socket life_;
 };
 

@@ -12,7 +12,7 @@ using hopmeter::Error;
 /// The largest message that the kernel allows by default (fs.mqueue.msgsize_max).
 inline constexpr std::size_t largest = 8192;
 
-/// Throws an error that names the exceeded kernel limit, and how to raise it.
+/// Throws an error that names the exceeded kernel limit, and how to raise the limit.
 [[noreturn]] inline void fail_to_create(long depth, std::size_t bytes) {
   const auto most = std::to_string(depth), size = std::to_string(bytes);
   const std::string remedy =
@@ -53,7 +53,7 @@ class Queue {
   Queue(Queue&&) = default;
   Queue& operator=(Queue&&) = default;
   ~Queue() {
-    if (!path_.empty()) ::mq_unlink(path_.c_str());  // the publisher may have removed it
+    if (!path_.empty()) ::mq_unlink(path_.c_str());  // the publisher may already have removed the name
   }
 
   bool is_full() const {
@@ -94,7 +94,7 @@ class Queue {
   }
 
   hopmeter::Descriptor descriptor_;
-  /// The name, if this end must remove it.
+  /// The queue's name, if this end must remove the name.
   std::string path_;
   bool blocks_;
 };

@@ -130,7 +130,7 @@ class Called final : public Subscription {
   NatsSubscription subscription_;
 };
 
-/// Publishes to a link, and names an inbox for replies if the link end has one.
+/// Publishes to a link; if the link end has an inbox for replies, each message names the inbox.
 class Pub final : public Publisher {
  public:
   Pub(const Connection& connection, const Link& link, std::string reply_to = {})

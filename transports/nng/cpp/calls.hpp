@@ -19,7 +19,7 @@
 inline constexpr int reply_ms = 100;
 /// How long an unanswered call prevents a new call.
 inline constexpr std::chrono::seconds longest_call{1};
-/// How often a callback server's thread checks whether it must stop.
+/// How often the thread of a callback server checks whether the server must stop.
 inline constexpr std::chrono::milliseconds nap{50};
 
 /// A receive operation that stays pending from one poll to the next. The receive has no timeout, because REQ would end
@@ -29,7 +29,7 @@ class PendingReply {
   explicit PendingReply(const Socket& socket) : socket_(*socket), aio_(make_aio(this)) {}
   ~PendingReply() { cancel(); }
 
-  /// Returns the reply, or null if it does not arrive within `timeout`.
+  /// Returns the reply, or null if no reply arrives within `timeout`.
   Message receive(hopmeter::Timeout timeout) {
     if (!std::exchange(is_pending_, true)) nng_recv_aio(socket_, aio_.get());
     std::unique_lock lock(mutex_);
@@ -67,7 +67,7 @@ class PendingReply {
 };
 
 /// The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the current
-/// one. Therefore, a new call is busy until the current reply has arrived or the current call has timed out.
+/// one. A new call is therefore busy until the current reply has arrived or the current call has timed out.
 class Requester final : public hopmeter::Client {
  public:
   explicit Requester(const hopmeter::Link& link)

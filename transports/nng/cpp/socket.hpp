@@ -30,7 +30,7 @@ inline std::span<std::byte> bytes(const Message& message) {
   return {static_cast<std::byte*>(nng_msg_body(message.get())), nng_msg_len(message.get())};
 }
 
-/// Passes a message on in the instrument's type, if there is one. Returns the number of messages.
+/// If there is a message, passes it on in the instrument's type. Returns the number of messages.
 inline std::size_t hand_over(const Message& message, const auto& take, auto&... more) {
   if (message) take(hopmeter::Received::split(bytes(message)), more...);
   return message ? 1 : 0;

@@ -18,7 +18,7 @@ from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Handle, Link, Setup, network_device
 
 LONGEST_CALL_S = 1.0  # how long an unanswered call prevents a new call
-LONGEST_REPLY_MS = 100  # if REP refuses a reply, it also forgets the client, so the reply cannot be sent later
+LONGEST_REPLY_MS = 100  # if REP refuses a reply, REP also forgets the client, so the reply cannot be sent later
 PATHS = {"ipc": "Unix sockets", "tcp": "tcp on {}", "inproc": "memory of this process"}
 ENVELOPE_BYTES = 256
 """The maximum number of bytes that nng adds to a frame, for call ids."""
@@ -92,8 +92,7 @@ class End:
 
 class Client(End):
     """The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the
-    current call. Therefore, a new call is busy until the current reply has arrived or the current call has timed
-    out."""
+    current call. A new call is therefore busy until the current reply has arrived or the current call has timed out."""
 
     _started: float | None = None
     _late: Message | None = None

@@ -76,7 +76,7 @@ def serve() -> None:
         while count < COUNT:
             server.send(server.recv())  # echoes the request as the reply
             count += 1
-        closed.wait(PATIENCE_S)  # the client closes when it has the last reply
+        closed.wait(PATIENCE_S)  # the client closes when it has received the last reply
     print(f"answered {count} calls")
 
 

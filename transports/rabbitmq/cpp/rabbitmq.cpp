@@ -30,7 +30,7 @@ class End {
     connection_.require_reply("declaring an exchange");
   }
 
-  /// Passes the next message to `handle`, and acknowledges it afterwards. Returns 0 after the timeout.
+  /// Passes the next message to `handle`, and then acknowledges the message. Returns 0 after the timeout.
   std::size_t receive(Timeout timeout, const auto& handle) const {
     Delivery delivery;
     if (!connection_.receive(delivery, spins_ ? Timeout::zero() : timeout)) return 0;

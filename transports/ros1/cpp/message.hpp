@@ -15,7 +15,8 @@ template <class Message>
 using Pointer = boost::shared_ptr<const Message>;
 
 /// The layout of a message, and the service with this message as request and response. A service `T it --- T it` has
-/// the same bytes on the wire as T, so the service needs no generated code. genmsg computes `sum` from that text.
+/// the same bytes on the wire as T, so the service needs no generated code. genmsg computes `sum` from the service's
+/// text.
 struct Timing {
   using Message = std_msgs::Header_<modern::Allocator>;
   static constexpr const char* service = "hopmeter/CarryTiming";

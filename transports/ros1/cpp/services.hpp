@@ -81,8 +81,9 @@ class Server final : public hopmeter::Server {
 
 /// Makes calls like ros::ServiceClient, but lets another thread close the connection.
 ///
-/// The client requests a persistent connection and closes it itself, even if each call uses its own connection. If the
-/// server closed the connection early, roscpp would report a failure and lose a response that had already arrived.
+/// The client requests a persistent connection and closes the connection itself, even if each call uses a separate
+/// connection. If the server closed the connection early, roscpp would report a failure and lose a response that had
+/// already arrived.
 class Connection {
  public:
   Connection(std::string service, const char* sum, bool is_persistent)
@@ -157,7 +158,7 @@ class Client final : public hopmeter::Client {
     return hopmeter::Sent::accepted;
   }
 
-  /// Makes the next call, on the client's thread, as soon as there is one.
+  /// Waits up to a second for a call, and makes the call on the client's thread.
   void make_call() {
     const auto request = requests_.pop(std::chrono::seconds(1));
     if (!request) return;

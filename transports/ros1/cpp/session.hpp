@@ -20,8 +20,8 @@ struct Session {
 /// Returns the ROS name of a link, which must begin with a letter; a link's name may begin with another character.
 inline std::string name_of(const hopmeter::Link& link) { return "/hopmeter_" + link.name; }
 
-/// The callback queue of one polled link end. With `spin`, a poll checks once without sleeping; with `block`, it sleeps
-/// in the queue.
+/// The callback queue of one polled link end. With `spin`, a poll checks the queue once without sleeping; with `block`,
+/// a poll sleeps in the queue.
 class PolledQueue {
  public:
   explicit PolledQueue(const hopmeter::Link& link) : spins_(link.wait == hopmeter::Wait::spin) {}

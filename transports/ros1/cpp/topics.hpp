@@ -62,7 +62,7 @@ class Topic {
     subscriber_ = session.node.subscribe(options);
   }
 
-  /// Set before the first call, by the thread of the callbacks or by the thread that starts it.
+  /// The callback thread, or the thread that starts the callback thread, sets this function before the first call.
   std::function<void(const Pointer<Message>&)> call;
   PolledQueue queue;
 

@@ -58,7 +58,7 @@ class Client final : public hopmeter::Client {
  private:
   hopmeter::Sent call(const auto& request) { return Dds::send_request(requests_, request, call_); }
 
-  /// Passes the next reply to `take` if it belongs to this client, and skips replies to other clients.
+  /// Passes the next reply to `take` if the reply belongs to this client, and skips replies to other clients.
   bool look(const auto& source, const hopmeter::Take& take) {
     bool is_ours = false;
     const auto sift = [&](const auto& reply) {

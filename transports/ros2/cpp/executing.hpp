@@ -71,7 +71,7 @@ class Spinning {
 
   void pause() {
     if (!thread_.joinable()) return;
-    // An executor ignores a cancel before it spins.
+    // An executor that does not spin yet ignores a cancel.
     const auto ended = ended_.get_future();
     do executor_->cancel();
     while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);

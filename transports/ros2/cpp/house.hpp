@@ -23,8 +23,8 @@ class Spinning;
 struct Seen {
   std::atomic<bool> by_pointer = false, by_rmw = false, uncopied = false, relayed = false;
   std::atomic<bool> lent = false, unlendable = false;
-  /// The address of the message in the last unique_ptr passed to rclcpp, which identifies the message as long as it
-  /// exists.
+  /// The address of the message in the last unique_ptr passed to rclcpp. The address identifies the message as long as
+  /// the message exists.
   std::atomic<const void*> given = nullptr;
   std::atomic<int> executors = 0, ends = 0, callers = 0;
 

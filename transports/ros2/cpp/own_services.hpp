@@ -8,7 +8,8 @@
 
 namespace ros2 {
 
-/// Returns the message in a request or response: the field `value`, or the part itself if it has a header.
+/// Returns the message in a request or response: the field `value`, or the request or response itself if it has a
+/// header.
 template <class Part, bool has_header>
 struct ValueOf {
   using Type = decltype(Part::value);

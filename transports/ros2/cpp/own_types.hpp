@@ -47,7 +47,8 @@ struct FramedOctets {
     const auto octets = octets_of(message);
     hopmeter::Header header;
     fill({header, octets.subspan(payload_at)});
-    std::memcpy(octets.data(), octets.data() + payload_at, word);  // the encapsulation, which is the same for both
+    // Copies the encapsulation header, which is the same for both messages.
+    std::memcpy(octets.data(), octets.data() + payload_at, word);
     const auto sent_ns = hopmeter::sent_of(header);
     put(octets, stamp_at, static_cast<std::uint32_t>(sent_ns / second_ns));
     put(octets, stamp_at + word, static_cast<std::uint32_t>(sent_ns % second_ns));

@@ -1,4 +1,4 @@
-/// The rmw that the environment selects: checks that it exists, and returns its version.
+/// The rmw that the environment selects: checks that the rmw exists, and returns its version.
 #pragma once
 
 #include <rmw/rmw.h>
@@ -24,7 +24,7 @@ inline const char* variable(char** environment, const char* name) {
 }
 
 /// Exits with a remedy if the selected rmw is not installed. The function runs before the C++ runtime is initialised,
-/// because rcl would exit without a remedy when it is loaded, before `main`.
+/// because rcl, which is loaded before `main`, would exit without a remedy.
 inline void demand_rmw(int, char**, char** environment) {
   const char* asked = variable(environment, "RMW_IMPLEMENTATION");
   const char* prefixes = variable(environment, "AMENT_PREFIX_PATH");

@@ -27,7 +27,8 @@ class Replier final : public hopmeter::Replier {
   const Frames& frames_;
 };
 
-/// The server of a service. `Replies` describes the frames of responses, if they differ from those of requests.
+/// The server of a service. `Replies` describes the frames of responses if these frames differ from the frames of
+/// requests.
 template <class Frames, class Replies = Frames>
 class Server final : public hopmeter::Server {
  public:
@@ -59,7 +60,7 @@ class Server final : public hopmeter::Server {
 
  private:
   std::shared_ptr<rclcpp::Service<Service>> served(const std::string& name) {
-    // This form of callback sends responses itself, so a request may stay unanswered.
+    // A callback of this form sends the response itself, so a request may stay unanswered.
     const auto called = [this, gate = gate_](std::shared_ptr<rmw_request_id_t> id, Request request) {
       gate->pass([&] { call(*id, request); });
     };

@@ -45,7 +45,7 @@ inline std::unique_ptr<rclcpp::Executor> events_executor([[maybe_unused]] const 
 
 /// Restricts discovery to this machine or its networks. Humble uses a different environment variable. Must be called
 /// before other threads read the environment. With LOCALHOST, rmw_fastrtps replaces the transports in the user's
-/// profiles with its own.
+/// profiles with its own transports.
 inline void limit_discovery(bool is_local) {
   is_local = is_local && !getenv("FASTDDS_DEFAULT_PROFILES_FILE") && !getenv("FASTRTPS_DEFAULT_PROFILES_FILE");
 #ifdef HOPMETER_ROS2_HAS_DISCOVERY_RANGE
@@ -64,7 +64,7 @@ inline auto services_qos() {
 #endif
 }
 
-/// Calls the callbacks of a waitable until it has no more data.
+/// Calls the callbacks of a waitable until the waitable has no more data.
 void run_while_ready(auto& waitable) {
   auto nothing = rcl_get_zero_initialized_wait_set();
   if constexpr (requires { waitable.is_ready(nothing); }) {

@@ -188,7 +188,7 @@ class Octets:
         more = WORD - payload_bytes % WORD
         if len(self._frame) != end + more:
             self._frame, self._places = new_bytes(end + more)
-        self._places[-1] = more  # messages of two sizes may need the same number of octets
+        self._places[-1] = more  # messages of two sizes may be encoded to the same number of octets
         octets = memoryview(self._places).cast("B")
         fill(octets[payload_bytes:end], octets[:payload_bytes])
         return self._frame

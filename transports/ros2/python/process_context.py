@@ -28,7 +28,7 @@ DOMAINS = 99
 
 LONG_S = 1.0
 PROFILES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
-"""With LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own."""
+"""With LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own transports."""
 FIRST_WITH_RANGE = 4
 """The major version of rclpy in Iron, the first that reads the discovery range."""
 

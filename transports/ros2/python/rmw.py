@@ -1,4 +1,4 @@
-"""The rmw that the environment selects: checks that it exists, and returns its version."""
+"""The rmw that the environment selects: checks that the rmw exists, and returns its version."""
 
 from __future__ import annotations
 

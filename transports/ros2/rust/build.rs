@@ -27,7 +27,8 @@ fn search(folder: &Path) {
     link(&format!("-Wl,-rpath,{}", folder.display()));
 }
 
-/// Links the type support of hopmeter's messages, because an rmw finds it only if the node has already loaded it.
+/// Links the type support of hopmeter's messages, because an rmw finds the type support only if the node has already
+/// loaded it.
 fn link_message_support(folder: &Path) {
     let is_support = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -45,7 +45,8 @@ const char* hopmeter_shm_producer_address(const hopmeter_shm_producer* producer)
 /* The address of a slot's frame. */
 uint8_t* hopmeter_shm_producer_frame(const hopmeter_shm_producer* producer, uint32_t slot);
 
-/* Returns the slot for the next frame. Never waits. If the last reserved slot was not published, returns it again. */
+/* Returns the slot for the next frame. Never waits. If the last reserved slot was not published, returns the same slot
+ * again. */
 int64_t hopmeter_shm_producer_reserve(hopmeter_shm_producer* producer, uint64_t payload_bytes);
 
 /* Publishes the reserved slot, with a frame of this payload length, to all consumers. */
@@ -53,14 +54,14 @@ void hopmeter_shm_producer_publish(hopmeter_shm_producer* producer, uint64_t pay
 
 void hopmeter_shm_producer_close(hopmeter_shm_producer* producer);
 
-/* Joins the ring of `link` at `address`; the first message is the first one that is sent after this call. `may_sleep`
+/* Joins the ring of `link` at `address`; the consumer receives the messages that are sent after this call. `may_sleep`
  * says whether you will call hopmeter_shm_consumer_sleep. */
 hopmeter_shm_consumer* hopmeter_shm_consumer_connect(const char* address, const char* link, int may_sleep);
 
 /* The address of a slot's frame, which the consumer must only read. */
 const uint8_t* hopmeter_shm_consumer_frame(const hopmeter_shm_consumer* consumer, uint32_t slot);
 
-/* Releases the previous claim, and claims the next message if there is one. Never waits. */
+/* Releases the previous claim, and claims the next message, if any. Never waits. */
 int64_t hopmeter_shm_consumer_claim(hopmeter_shm_consumer* consumer);
 
 /* Releases the claimed slot; do not read its frame after this call. */

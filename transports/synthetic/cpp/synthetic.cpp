@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// How often a callback receiver checks whether it is closed.
+/// How often a callback receiver checks whether the receiver has been closed.
 constexpr auto longest_wait = 50ms;
 
 [[noreturn]] void throw_last_error() { throw Error(hopmeter_synthetic_error(), hopmeter_synthetic_remedy()); }

@@ -1,4 +1,4 @@
-/// Connections: a socket with the Thrift transport and protocol that the settings select.
+/// A connection: a socket with the Thrift transport and protocol that the settings select.
 #pragma once
 
 #include <thrift/TConfiguration.h>
@@ -77,8 +77,8 @@ struct Stack {
   std::shared_ptr<TProtocolFactory> protocols;
 };
 
-/// A socket whose receive timeout applies only until a message begins. After the first bytes have arrived, a timeout
-/// would lose them, so the socket waits for the rest.
+/// A socket whose receive timeout applies only until a message begins. After the first bytes of a message have arrived,
+/// a timeout would lose these bytes, so the socket waits for the remaining bytes.
 class Socket final : public TSocket {
  public:
   using TSocket::TSocket;

@@ -1,4 +1,4 @@
-/// Servers: a polled one on the caller's thread, and Thrift's own servers.
+/// Servers: a polled server on the caller's thread, and Thrift's own servers.
 #pragma once
 
 #include <Exchange.h>
@@ -81,7 +81,7 @@ std::shared_ptr<TProcessor> make_processor(Handler handler, const hopmeter::Link
 }
 
 /// Runs Thrift's server loop for all connections on the caller's thread, with a timeout. The loop waits until a
-/// connection is readable, and lets the generated processor read the request, handle it and reply.
+/// connection is readable, and lets the generated processor read and handle the request and reply.
 class PolledServer final : public hopmeter::Server {
  public:
   PolledServer(const Stack& stack, const hopmeter::Link& link)

@@ -1,4 +1,4 @@
-"""Connections: a socket with the Thrift transport and protocol that the settings select."""
+"""A connection: a socket with the Thrift transport and protocol that the settings select."""
 
 from __future__ import annotations
 

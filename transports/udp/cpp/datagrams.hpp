@@ -49,8 +49,8 @@ struct Address {
 
 /// Sends the concatenated parts as one datagram without waiting, to `place` or to the peer of a connected socket.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports an unreachable peer instead of sending
-/// the next datagram, so the next datagram is sent again.
+/// An unreachable peer is not an error: its datagrams are lost. After a datagram to an unreachable peer, Linux reports
+/// an error instead of sending the next datagram, so the next datagram is sent again.
 inline hopmeter::Sent send_datagram(const Socket& socket, std::array<Bytes, 2> parts, const sockaddr_in* place) {
   std::array<iovec, 2> pieces;
   std::ranges::transform(parts, pieces.begin(), [](Bytes part) {
@@ -89,9 +89,10 @@ class FrameBuffer {
   std::vector<std::byte> buffer_;
 };
 
-/// The number of datagrams that the kernel dropped because a socket's receive buffer was full; 0 if it is unknown.
+/// The number of datagrams that the kernel dropped because a socket's receive buffer was full; 0 if the number is
+/// unknown.
 inline std::uint64_t dropped_by(int socket) noexcept {
-  std::array<std::uint32_t, 9> values{};  // the last one is SK_MEMINFO_DROPS
+  std::array<std::uint32_t, 9> values{};  // the last value is SK_MEMINFO_DROPS
   socklen_t bytes = sizeof values;
   return ::getsockopt(socket, SOL_SOCKET, SO_MEMINFO, values.data(), &bytes) == 0 ? values.back() : 0;
 }

@@ -40,8 +40,8 @@ def send_datagram(made: socket.socket, frame: memoryview | bytes, place: Place |
     """Send one datagram without waiting, to `place` or to the peer of a connected socket. Return False (busy) if the
     socket's buffer is full.
 
-    An unreachable peer is not an error. Linux reports an unreachable peer instead of sending the next datagram, so the
-    next datagram is sent again.
+    An unreachable peer is not an error. After a datagram to an unreachable peer, Linux reports an error instead of
+    sending the next datagram, so the next datagram is sent again.
     """
     while True:
         try:

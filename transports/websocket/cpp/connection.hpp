@@ -37,7 +37,7 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
 
   /// Whether the peer has disconnected.
   bool has_ended() const noexcept { return has_ended_; }
-  /// Whether the peer has accepted all messages, after sending as much of the rest as possible.
+  /// Sends as many unsent bytes as possible, and returns whether the peer has accepted all messages.
   bool is_ready() { return socket_.next_layer().flush(); }
 
   /// Sends a message. The io_context later sends the unsent bytes of a slow peer. A message to a disconnected peer is
@@ -101,7 +101,8 @@ class Inbox {
         [this](SharedConnection from, error_code failure) { arrived_.emplace_back(std::move(from), failure); });
   }
 
-  /// Calls `handle(received, connection)` for each message that has arrived, and waits for one if there is none.
+  /// Calls `handle(received, connection)` for each message that has arrived, and waits for a message if none has
+  /// arrived.
   std::size_t poll(hopmeter::Timeout timeout, const auto& handle) {
     run(timeout);
     std::size_t messages = 0;

@@ -46,7 +46,7 @@ struct Endpoint {
   Options options;
 };
 
-/// Accepts connections on its own thread, until it is destroyed.
+/// Accepts connections on its own thread, until the acceptor is destroyed.
 class Acceptor {
  public:
   /// Calls `admit` with every connection whose handshake has succeeded. `inbox` receives the messages of these

@@ -50,7 +50,7 @@ Socket connect() {
   return socket;
 }
 
-// Closes the WebSocket, and waits until the peer has received all messages and closed it too.
+// Closes the WebSocket, and waits until the peer has received all messages and has also closed the WebSocket.
 void close(Socket& socket) {
   beast::error_code ignored;
   socket.close(websocket::close_code::normal, ignored);

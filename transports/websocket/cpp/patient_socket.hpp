@@ -21,8 +21,8 @@ inline constexpr std::chrono::milliseconds patience{100};
 /// How long a peer may send no bytes during the opening handshake.
 inline constexpr std::chrono::milliseconds longest_greeting{5000};
 
-/// Waits briefly if the peer accepts no bytes, and then stores the rest for `flush`. Beast treats the rest as sent,
-/// because it could not continue a message after an error.
+/// Waits briefly if the peer accepts no bytes, and then stores the unsent bytes for `flush`. Beast treats the stored
+/// bytes as sent, because Beast could not continue a message after an error.
 class PatientSocket final : public PlainSocket {
  public:
   explicit PatientSocket(PlainSocket socket) : PlainSocket(std::move(socket)) { non_blocking(true); }
@@ -31,7 +31,7 @@ class PatientSocket final : public PlainSocket {
   using PlainSocket::read_some;
   using PlainSocket::write_some;
 
-  /// Beast calls this function only in the opening handshake; it reads messages with `async_read_some`.
+  /// Beast calls this function only in the opening handshake, and reads messages with `async_read_some`.
   template <class Buffers>
   std::size_t read_some(const Buffers& buffers, error_code& failure) {
     if (is_ready(POLLIN, longest_greeting)) return PlainSocket::read_some(buffers, failure);
@@ -54,7 +54,8 @@ class PatientSocket final : public PlainSocket {
     return bytes;
   }
 
-  /// Sends the stored bytes without waiting. Returns whether the peer has accepted all of them or has disconnected.
+  /// Sends the stored bytes without waiting. Returns whether the peer has accepted all stored bytes or has
+  /// disconnected.
   bool flush() {
     const std::lock_guard lock(mutex_);
     if (backlog_.size() == 0) return true;

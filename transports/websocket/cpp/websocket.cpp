@@ -70,7 +70,7 @@ class TopicSubscriber final : public Subscriber, Receiver {
   std::size_t poll(Timeout timeout, Take take) override { return receive(timeout, take); }
 };
 
-/// How long the io_context of a callback receiver runs until it is restarted.
+/// How long the io_context of a callback receiver runs until the receiver restarts the io_context.
 constexpr std::chrono::minutes turn{1};
 
 class TopicSubscription final : public Subscription, Receiver {

@@ -70,7 +70,7 @@ class Server(ListeningEnd):
         try:
             request = connection.recv(timeout_s, decode=False)
         except TimeoutError:
-            self._arrivals.put(connection)  # the rest of the message has not arrived yet
+            self._arrivals.put(connection)  # the remaining part of the message has not arrived yet
             return 0
         except ConnectionClosed:
             return 0

@@ -28,7 +28,7 @@ PLUGINS = {
 """Wrapyfi's encoder for each kind of object, by the object's package. Each encoder registers itself when this adapter
 imports it, because this Wrapyfi release searches for encoders in a folder that does not exist."""
 
-# Wrapyfi enables all log messages, and each link end warns that it should use TCP although it does.
+# Wrapyfi enables all log messages, and each link end warns that it should use TCP, although it uses TCP.
 logging.getLogger().setLevel(logging.ERROR)
 
 

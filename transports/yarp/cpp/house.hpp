@@ -80,7 +80,7 @@ class House {
   hopmeter::Setup setup;
 
  private:
-  /// Returns the YARP carrier of a connection, as the connected port reports it (empty if the port does not answer).
+  /// Returns the YARP carrier that the connected port reports for a connection (empty if the port does not answer).
   static std::string carrier_between(const std::string& from, const std::string& to) {
     yarp::os::Bottle question("list in " + from), reply;
     const bool is_admin = true, is_quiet = true;

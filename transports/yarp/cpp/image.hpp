@@ -11,7 +11,7 @@ namespace yarps {
 
 using Image = yarp::sig::ImageOf<yarp::sig::PixelMono>;
 
-/// Lets `fill` write a frame into an image, which keeps its memory if its size stays the same.
+/// Lets `fill` write a frame into an image, which keeps its memory if the frame size stays the same.
 inline void write(Image& image, std::size_t payload_bytes, hopmeter::Fill fill) {
   const auto bytes = hopmeter::header_bytes + payload_bytes;
   image.setQuantum(1);

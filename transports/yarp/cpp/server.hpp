@@ -31,7 +31,7 @@ class Replier final : public hopmeter::Replier {
 };
 
 /// A server that answers requests on the thread that reads the connection. If the server is polled, that thread waits
-/// for the next poll. YARP's own `read` and `reply` do the same, but without a timeout.
+/// for the next poll. YARP's own `read` and `reply` would wait in the same way, but without a timeout.
 class Server final : public hopmeter::Server, private yarp::os::PortReader {
  public:
   Server(House& house, const hopmeter::Link& link) : house_(house), spins_(link.wait == hopmeter::Wait::spin) {
@@ -116,7 +116,7 @@ class Server final : public hopmeter::Server, private yarp::os::PortReader {
   yarp::os::RpcServer port_;
 };
 
-/// Handles requests on the threads that read them, during this object's lifetime.
+/// During this object's lifetime, handles each request on the thread that reads the request.
 class Server::Serving final : public hopmeter::Subscription {
  public:
   Serving(Server& server, hopmeter::OnRequest on_request) : server_(server) {

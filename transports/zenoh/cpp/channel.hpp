@@ -27,7 +27,7 @@ class Channel {
   Channel(const Handler<Message>& handler, std::function<void()> wake)
       : handler_(handler), wake_(std::move(wake)), waker_([this] { step(); }, [this] { end(); }) {}
 
-  /// Passes on all messages that have arrived. If there are none, waits for one, or until `wake` was called.
+  /// Passes on all messages that have arrived. If no message has arrived, waits for a message or a call of `wake`.
   std::size_t receive(const auto& hand_over) {
     std::size_t frames = 0;
     auto next = handler_.try_recv();

@@ -70,7 +70,7 @@ class Pool {
     return buffer;
   }
 
-  /// zenoh calls this on one of its own threads.
+  /// zenoh calls this function on one of its own threads.
   void give_back(Buffer buffer) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(buffer));
@@ -137,7 +137,7 @@ class Memory {
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
 };
 
-/// Counts the received frames, and how many of them came through shared memory, to prove that it is in use.
+/// Counts the received frames, and how many of them came through shared memory, to prove that shared memory is in use.
 class Arrivals {
  public:
   explicit Arrivals(const SharedMemory& shared_memory) : counts_(shared_memory.is_on()) {}

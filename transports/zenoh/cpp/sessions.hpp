@@ -60,8 +60,8 @@ class Sessions {
   static constexpr std::size_t margin_bytes = 65'536;
   static constexpr int ports_tried = 20;
 
-  /// Opens a listening session on a free port. The port is chosen first, because the C++ API does not report a port
-  /// that zenoh chooses; another program may take it before zenoh does.
+  /// Opens a listening session on a free port. The adapter chooses the port, because the C++ API does not report a port
+  /// that zenoh chooses. Another program may take the port before zenoh does.
   Listening listen() const {
     for (int tries = 1;; ++tries) {
       const auto port = std::to_string(free_port());

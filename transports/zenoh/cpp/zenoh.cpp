@@ -130,7 +130,7 @@ class CallClient final : public Client {
   /// The text with which zenoh ends a query that got no reply.
   static constexpr std::string_view timed_out = "Timeout";
 
-  /// Without consolidation, zenoh passes a reply on when it arrives, not when the query ends.
+  /// Without consolidation, zenoh passes a reply on when the reply arrives, not when the query ends.
   static zenoh::Session::QuerierOptions options(const Peer& peer) {
     auto options = with_quality<zenoh::Session::QuerierOptions>(peer);
     options.consolidation = zenoh::QueryConsolidation(Z_CONSOLIDATION_MODE_NONE);
@@ -161,7 +161,7 @@ class CallClient final : public Client {
   zenoh::Querier querier_;
 };
 
-/// The server, which is also the replier of the request that it handles.
+/// The server, which is also the replier of the current request.
 class CallServer final : public Server, public Replier {
  public:
   CallServer(Peer& peer, const Link& link)

@@ -1,7 +1,7 @@
 /// Memory for large messages. Without the pool, each message would use new pages, and each page costs a page fault.
-/// Frames begin half a page after a page boundary, because the time that the kernel takes to copy them depends on their
-/// offset in the page. Compared with frames at half a page, a copy from the beginning of a page into a TCP socket takes
-/// 1.16 times as long. A copy from an offset of 64 bytes into a Unix socket takes 1.06 times as long
+/// Frames begin half a page after a page boundary, because the kernel's copying time depends on a frame's offset in its
+/// page. Compared with frames at half a page, a copy from the beginning of a page into a TCP socket takes 1.16 times as
+/// long. A copy from an offset of 64 bytes into a Unix socket takes 1.06 times as long
 /// (docs/findings/2026-11-23-page-offset-of-large-messages.md).
 #pragma once
 

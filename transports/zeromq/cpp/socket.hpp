@@ -27,7 +27,7 @@ struct Process {
   zmq::context_t context;
 };
 
-/// A second reference to a message, which keeps its bytes valid.
+/// A second reference to a message, which keeps the message's bytes valid.
 class MessageHolder final : public hopmeter::FrameHolder {
  public:
   explicit MessageHolder(const void* native) {

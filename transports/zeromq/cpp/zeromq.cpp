@@ -8,7 +8,7 @@ namespace {
 class Router final : public Server, public Replier {
  public:
   Router(Process& process, const Link& link) : socket_(process, zmq::socket_type::router, link) {
-    // Without this option, ZeroMQ drops a reply if the queue is full, instead of refusing it.
+    // If the queue is full, ZeroMQ refuses a reply with this option, and would drop the reply without this option.
     (*socket_).set(zmq::sockopt::router_mandatory, true);
     socket_.bind(link);
   }

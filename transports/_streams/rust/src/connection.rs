@@ -85,8 +85,8 @@ impl Connection {
         read(&self.fd, buffer)
     }
 
-    /// Sends as many bytes as the other side accepts. With `waits`, continues until the other side has accepted nothing
-    /// for `PATIENCE`.
+    /// Sends as many bytes as the other side accepts. With `waits`, gives up only after the other side has accepted
+    /// nothing for `PATIENCE`.
     pub(crate) fn send(&self, bytes: &[u8], waits: bool) -> rustix::io::Result<usize> {
         if self.is_pipe {
             return self.write(bytes, waits);

@@ -1,5 +1,5 @@
 //! Joins receivers to a binding end over named pipes. The binding end creates a pipe with the link's name. Each
-//! receiver creates its own pipe in the same folder, and writes its name to the binding end's pipe. Finally, each side
+//! receiver creates its own pipe in the same folder, and writes its name to the binding end's pipe. Each side finally
 //! removes the pipe files that it can remove.
 
 use std::os::fd::OwnedFd;

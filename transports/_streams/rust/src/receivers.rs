@@ -13,7 +13,7 @@ pub(crate) struct Receivers {
     connected: Vec<Receiver>,
     /// The number of receivers with a backlog.
     behind: usize,
-    /// The reason why no more receivers can connect; the next send reports it.
+    /// The reason why no more receivers can connect, which the next send reports.
     failure: Option<Error>,
 }
 

@@ -109,7 +109,7 @@ impl StreamSubscriber {
         Ok(Some(PREFIX_BYTES + length as usize))
     }
 
-    /// Receives everything that is available, or only the rest of an incomplete frame.
+    /// Receives everything that is available or, if a frame is incomplete, only the missing bytes.
     fn receive(&mut self, timeout: Option<Duration>) -> Result<Arrived> {
         let (room, whole) = match self.message_bytes(self.offset)? {
             Some(bytes) if bytes > self.end - self.offset => (self.offset + bytes, true),

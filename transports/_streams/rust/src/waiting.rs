@@ -21,7 +21,8 @@ pub fn wait_ready(places: &mut [PollFd<'_>], timeout: Duration) -> Result<bool> 
     }
 }
 
-/// The current `SO_RCVTIMEO` of a socket, which is set only if it changes, because setting it takes a system call.
+/// The current `SO_RCVTIMEO` of a socket, which is set only if the value changes, because each change takes a system
+/// call.
 #[derive(Default)]
 pub struct ReceiveTimeout(Duration);
 

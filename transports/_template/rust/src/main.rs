@@ -44,8 +44,8 @@ impl Transport for ParcelTransport {
         Ok(Box::new(Receiver { connection, blocks, timeout: Duration::ZERO, buffer }))
     }
 
-    // Reports how the bytes travelled. If there are several possibilities, ask the library which one was used, because
-    // the settings do not prove it.
+    // Reports how the bytes travelled. If several mechanisms are possible, ask the library which mechanism was used,
+    // because the settings do not prove this.
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".to_owned(), "packets of Unix sockets".to_owned())]
     }
@@ -74,8 +74,8 @@ impl Publisher for Sender {
         let mut gone = Vec::new();
         for (index, receiver) in self.receivers.iter().enumerate() {
             match send(receiver, frame, flags) {
-                // Once one receiver has the frame, send it to all receivers: after `Busy`, the role would send the
-                // frame again.
+                // Once one receiver has the frame, send the frame to all receivers, because after `Busy` the role would
+                // send the frame again.
                 Ok(_) => flags = SendFlags::NOSIGNAL,
                 Err(Errno::AGAIN) if flags.contains(SendFlags::DONTWAIT) => return Ok(Sent::Busy),
                 Err(Errno::PIPE | Errno::CONNRESET) => gone.push(index),
@@ -117,7 +117,7 @@ impl Drop for Sender {
 struct Receiver {
     connection: OwnedFd,
     blocks: bool,
-    /// The current SO_RCVTIMEO, which is set only if it changes, because setting it takes a system call.
+    /// The current SO_RCVTIMEO, which is set only if the value changes, because each change takes a system call.
     timeout: Duration,
     buffer: Vec<u8>,
 }
@@ -129,8 +129,8 @@ impl Subscriber for Receiver {
             set_socket_timeout(&self.connection, Timeout::Recv, Some(timeout)).context("setting SO_RCVTIMEO")?;
             self.timeout = timeout;
         }
-        // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a loop around
-        // it.
+        // With `spin`, checks once without sleeping. With `block`, sleeps in the transport itself, not in a polling
+        // loop.
         let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
         match recv(&self.connection, &mut self.buffer[..], flags) {
             Ok((_, 0)) | Err(Errno::CONNRESET) => {

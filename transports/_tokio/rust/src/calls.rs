@@ -72,8 +72,8 @@ pub async fn ask<F: Carried>(requests: &UnboundedSender<PendingCall<F>>, request
 
 /// A server whose task waits until a poll or a callback has produced the reply. `Bound` is the library's server.
 pub struct QueuedServer<F, Bound> {
-    /// Must be dropped before the library's server, which waits for running calls when it ends. Dropping the field
-    /// makes the requests of these calls count as unanswered.
+    /// This field must be dropped before the library's server, which waits for running calls when it is dropped.
+    /// Dropping the field makes the requests of these calls count as unanswered.
     pub requests: UnboundedReceiver<PendingCall<F>>,
     pub bound: Bound,
     pub address: String,
@@ -96,7 +96,7 @@ impl<F: Carried, Bound: Send + 'static> Server for QueuedServer<F, Bound> {
         Ok(1)
     }
 
-    /// Serves this link in its own task, so that its calls never overlap.
+    /// Serves this link in a separate task, so that the link's calls never overlap.
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { mut requests, bound, runtime, .. } = *self;
         let task = runtime.call(async move {

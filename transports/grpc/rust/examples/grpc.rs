@@ -17,7 +17,7 @@ use example::example_client::ExampleClient;
 use example::example_server::{Example, ExampleServer};
 use example::{Message, Topic};
 
-/// The code generated from example.proto; it uses prost and tonic_prost.
+/// The code generated from example.proto, which uses prost and tonic_prost.
 mod example {
     tonic::include_proto!("example");
 }
@@ -66,7 +66,7 @@ impl Example for Service {
     }
 }
 
-/// Runs a server until its work is done, and returns how many messages or replies it sent.
+/// Runs a server until its work is done, and returns how many messages or replies the server sent.
 async fn run_server() -> Result<u32, Box<dyn Error>> {
     let service = Service::default();
     let (done, limit) = (service.done.clone(), PATIENCE + Duration::from_secs_f64(f64::from(COUNT) / RATE_HZ));

@@ -202,8 +202,8 @@ pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
 /// The server of an rpc link. A tonic task waits until a poll or a callback has produced the reply.
 pub struct CallServer {
-    /// Must be dropped before the server, which waits for running calls when it ends. Dropping the field makes the
-    /// requests of these calls count as unanswered.
+    /// This field must be dropped before the server, which waits for running calls when it is dropped. Dropping the
+    /// field makes the requests of these calls count as unanswered.
     pub requests: UnboundedReceiver<PendingCall>,
     pub bound: RunningServer,
     pub runtime: Runtime,
@@ -225,7 +225,7 @@ impl Server for CallServer {
         Ok(1)
     }
 
-    /// Serves this link in its own task, so that its calls never overlap.
+    /// Serves this link in a separate task, so that the link's calls never overlap.
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { mut requests, bound, runtime } = *self;
         let task = runtime.call(async move {

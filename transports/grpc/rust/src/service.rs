@@ -32,7 +32,7 @@ type Answer<T> = Result<T, Status>;
 /// One receiver's frames, converted to messages.
 type Stream<M> = Map<ReceiverStream<Frame>, Box<dyn FnMut(Frame) -> Answer<M> + Send>>;
 
-/// The service of a binding end. Either the calls or the streams are `None`.
+/// The service of a binding end. A service has either calls or streams; the other field is `None`.
 pub struct Service {
     pub ask: Option<mpsc::UnboundedSender<PendingCall>>,
     pub streams: Streams,
@@ -78,7 +78,7 @@ impl Link for Service {
     }
 }
 
-/// A server that runs until it is dropped.
+/// A server that runs until this value is dropped.
 pub struct RunningServer {
     pub address: String,
     runtime: Runtime,

@@ -120,7 +120,7 @@ impl<B: Body> Client for CallClient<B> {
     }
 }
 
-/// A server that runs until it is dropped.
+/// A server that runs until this value is dropped.
 struct RunningServer {
     runtime: Runtime,
     stop: Option<oneshot::Sender<()>>,

@@ -1,5 +1,5 @@
 //! The trial's own iceoryx2 domain. The domain's files are in the trial's folder, and its shared-memory names contain
-//! the run id. Therefore, the domain never affects other users of iceoryx2, and hopmeter finds the files that a killed
+//! the run id. The domain therefore never affects other users of iceoryx2, and hopmeter finds the files that a killed
 //! process leaves behind.
 
 use std::sync::{Mutex, PoisonError};
@@ -42,8 +42,8 @@ fn config(setup: &Setup) -> Result<Config> {
     Ok(config)
 }
 
-/// iceoryx2 leaves one small segment per domain, in which it counts nodes. The domain's last node removes the segment.
-/// If two nodes exit concurrently, both may try to remove the segment.
+/// iceoryx2 leaves one small segment per domain, in which iceoryx2 counts nodes. The domain's last node removes the
+/// segment. If two nodes exit concurrently, both may try to remove the segment.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());

@@ -22,7 +22,7 @@ struct Iceoryx2 {
 
 impl Iceoryx2 {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        // Functions return failures as errors, so the library's log would only repeat them.
+        // Functions return failures as errors, so the library's log would only repeat these errors.
         set_log_level(LogLevel::Fatal);
         Ok(Arc::new(Self { domain: Arc::new(Domain::enter(setup)?), limits: Limits::read(setup)? }))
     }

@@ -70,7 +70,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// Returns the oldest frame, after waiting at most `timeout` for one. With a timeout of zero, checks only once.
+    /// Waits at most `timeout` for a frame, and returns the oldest frame. With a timeout of zero, checks only once.
     pub fn pop(&self, timeout: Duration) -> Option<Frame> {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;

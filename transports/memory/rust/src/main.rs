@@ -1,6 +1,6 @@
 //! The reference adapter, which passes frames on within one process.
 //!
-//! An adapter answers four questions. This adapter answers each of them in the simplest way:
+//! An adapter answers four questions. This adapter answers each question in the simplest way:
 //!
 //! | question | here |
 //! |---|---|
@@ -39,7 +39,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// hopmeter has already checked the settings against the manifest; `setting` only gives them a type.
+    /// hopmeter has already checked the settings against the manifest; `setting` only converts a setting to a type.
     fn open(setup: &Setup) -> Result<Self> {
         Ok(Self { channels: Links::default(), queue: setup.setting("queue")? })
     }

@@ -61,7 +61,7 @@ impl Pool {
     }
 
     fn take_unused(&mut self) -> Option<Frame> {
-        // The last frame is still in the caches, and it is always free after a direct call.
+        // The last frame is still in the caches, and is always free after a direct call.
         let warm = self.frames.last().is_some_and(Frame::is_unused);
         if warm {
             return self.frames.pop();

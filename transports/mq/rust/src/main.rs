@@ -60,8 +60,8 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Whether the receiver has closed its pipe or was killed. The receiver's queue still exists, because the publisher
-    /// has it open.
+    /// Whether the receiver has closed its pipe or was killed. The queue of a disconnected receiver still exists,
+    /// because the publisher has the queue open.
     fn has_gone(&self) -> bool {
         let mut place = [PollFd::new(&self.life, PollFlags::empty())];
         let looked = poll(&mut place, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
@@ -154,7 +154,7 @@ impl Drop for MqPublisher {
 
 struct MqSubscriber {
     queue: Queue,
-    /// Shows the publisher that this receiver is alive.
+    /// The open pipe, which shows the publisher that this receiver is alive.
     _life: OwnedFd,
     buffer: Vec<u8>,
 }

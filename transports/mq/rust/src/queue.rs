@@ -16,7 +16,7 @@ pub const LARGEST: usize = 8192;
 pub struct Queue {
     /// `None` only during the close.
     descriptor: Option<MqdT>,
-    /// The name, if this end must remove it.
+    /// The queue's name, if this end must remove the name.
     name: Option<String>,
     blocks: bool,
 }
@@ -39,7 +39,7 @@ impl Queue {
         let flags = MQ_OFlag::O_WRONLY | MQ_OFlag::O_NONBLOCK | MQ_OFlag::O_CLOEXEC;
         let opened = mq_open(name.as_str(), flags, Mode::empty(), None);
         let descriptor = opened.context(format!("opening the message queue {name}"))?;
-        let _ = mq_unlink(name.as_str()); // the receiver may have removed it
+        let _ = mq_unlink(name.as_str()); // the receiver may already have removed the name
         Ok(Self { descriptor: Some(descriptor), name: None, blocks: false })
     }
 
@@ -90,7 +90,7 @@ impl Drop for Queue {
     }
 }
 
-/// Returns an error that names the exceeded kernel limit, and how to raise it.
+/// Returns an error that names the exceeded kernel limit, and how to raise the limit.
 fn creation_error(depth: usize, bytes: usize, cause: Errno) -> Error {
     let remedy = match cause {
         Errno::EINVAL => format!(

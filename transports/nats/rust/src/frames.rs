@@ -8,7 +8,7 @@ use hopmeter_instrument::prelude::*;
 /// The maximum number of cached buffers, including those that the connection still uses.
 const BUFFERS: usize = 64;
 
-/// The buffers, which are reused after the connection has written them.
+/// The buffers, which are reused after the connection has written their content.
 #[derive(Default)]
 pub struct Frames {
     lent: VecDeque<Bytes>,

@@ -18,7 +18,7 @@ const LONGEST_REPLY: Duration = Duration::from_millis(100);
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
 /// The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the current
-/// one. Therefore, a new call is busy until the current reply has arrived or the current call has timed out.
+/// one. A new call is therefore busy until the current reply has arrived or the current call has timed out.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,

@@ -53,7 +53,8 @@ impl Inbox {
     /// Returns the next message, or `None` after `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.pending {
-            // Takes a message that is already waiting; the asynchronous operation would deliver it on another thread.
+            // Takes a message that is already waiting, because the asynchronous operation would deliver this message on
+            // another thread.
             match self.socket.try_recv() {
                 Err(nng::Error::TryAgain) if self.spins => return Ok(None),
                 Err(nng::Error::TryAgain) => self.socket.recv_async(&self.operation).context("receiving with nng")?,
@@ -85,7 +86,7 @@ impl Subscriber for Inbox {
     }
 }
 
-/// An operation must not be dropped in its own callback, so this destructor waits for the callback.
+/// An operation must not be dropped in its own callback, so `drop` waits for the callback.
 impl Drop for Inbox {
     fn drop(&mut self) {
         self.socket.close();
@@ -106,7 +107,7 @@ impl CallbackSubscription {
             let AioResult::Recv(Ok(message)) = result else { return };
             let mut on_frame = lock(&on_frame);
             on_frame.call(Received::split(&message));
-            // nng refuses a receive only if another one is pending, and this was the only one.
+            // nng refuses a receive only if another receive is pending, and no other receive was pending here.
             let _ = again.recv_async(&operation);
         };
         let operation = Aio::new(finish).context("preparing to receive")?;

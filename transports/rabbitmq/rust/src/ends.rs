@@ -14,8 +14,8 @@ use crate::REPLIES;
 use crate::queues::Channel;
 
 impl Channel {
-    /// Returns when lapin has written the message to the socket, and the broker has confirmed it if the channel
-    /// requested confirms. lapin copies the frame.
+    /// Returns when lapin has written the message to the socket. If the channel requested confirms, also waits for the
+    /// broker's confirmation. lapin copies the frame.
     fn publish(&self, exchange: &ShortString, key: &ShortString, frame: &[u8], with: &BasicProperties) -> Result<Sent> {
         let publishing = async {
             let (options, with) = (BasicPublishOptions::default(), with.clone());
@@ -68,7 +68,7 @@ impl TopicSubscriber {
         Ok(Self { channel, consumer, acknowledges, spins: wait == Wait::Spin })
     }
 
-    /// Passes the next message to `call`, and acknowledges it afterwards. Returns 0 after the timeout.
+    /// Passes the next message to `call`, and then acknowledges the message. Returns 0 after the timeout.
     fn receive(&mut self, timeout: Duration, call: impl FnOnce(&Channel, &Delivery)) -> Result<usize> {
         let next = self.consumer.next();
         let next = if self.spins || timeout.is_zero() {
@@ -87,7 +87,7 @@ impl TopicSubscriber {
         Ok(1)
     }
 
-    /// Passes every message to `call`, in a task of the runtime, and acknowledges it afterwards.
+    /// Passes every message to `call`, in a task of the runtime, and then acknowledges the message.
     fn call(self, mut call: impl FnMut(&Channel, &Delivery) + Send + 'static) -> Task {
         let Self { channel, mut consumer, acknowledges, .. } = self;
         channel.runtime.clone().call(async move {

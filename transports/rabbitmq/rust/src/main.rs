@@ -47,7 +47,7 @@ impl RabbitMq {
         Ok(Channel { runtime: self.runtime.clone(), raw })
     }
 
-    /// Subscribes to a link, with a queue of its own.
+    /// Subscribes to a link, with a separate queue.
     fn open_receiver(&self, link: &Link) -> Result<TopicSubscriber> {
         let channel = self.open_channel(&self.receiving)?;
         let durable = self.setup.setting("persistent")?;

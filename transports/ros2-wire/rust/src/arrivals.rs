@@ -21,7 +21,7 @@ impl Arrivals {
         Ok(Self(Some((poll, Events::with_capacity(1)))))
     }
 
-    /// Returns the next arrival. A blocking link end waits at most `timeout` for it.
+    /// Returns the next arrival. A blocking link end waits at most `timeout` for an arrival.
     pub fn next<T>(&mut self, timeout: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         let found = look()?;
         let Some((poll, events)) = self.0.as_mut().filter(|_| found.is_none()) else { return Ok(found) };

@@ -77,7 +77,7 @@ impl Session {
     }
 }
 
-/// Returns the domain of a trial. Adapters in other languages compute the same domain.
+/// Returns the domain of a trial. Adapters in other languages compute the same domain from the run id.
 fn domain_of(run: &str) -> Result<u16> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;

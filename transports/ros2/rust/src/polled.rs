@@ -7,7 +7,7 @@ use futures::{FutureExt, Stream};
 use hopmeter_instrument::prelude::*;
 use r2r::Node;
 
-/// A node, and the messages that arrive at it.
+/// A node, and the messages that arrive at this node.
 pub struct Polled<T> {
     pub node: Node,
     pub arrivals: BoxStream<'static, T>,
@@ -18,7 +18,7 @@ impl<T> Polled<T> {
         Self { node, arrivals: arrivals.boxed() }
     }
 
-    /// Returns the next arrival. Waits at most `timeout` for one, unless the link end spins.
+    /// Returns the next arrival. Waits at most `timeout` for an arrival, unless the link end spins.
     pub fn next(&mut self, wait: Wait, timeout: Duration) -> Option<T> {
         spin(&mut self.node, wait, timeout);
         self.arrivals.next().now_or_never().flatten()

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::path::Path;
 
-/// Returns the name of the distribution, or an empty string if it is unknown.
+/// Returns the name of the distribution, or an empty string if the distribution is unknown.
 pub fn distribution() -> String {
     std::env::var("ROS_DISTRO").unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Tests the ring under load: no frame is torn or out of order, and none is lost unless the ring may drop it.
+//! Tests the ring under load: no frame is torn or out of order, and no frame is lost unless the ring may drop frames.
 
 mod support;
 
@@ -8,8 +8,8 @@ use std::time::Duration;
 use hopmeter_shm::{Consumer, Producer, WhenFull};
 use support::{LINK, number, ring, send};
 
-/// Starts a consumer thread, which returns the number of messages before the empty one. Each message must be intact and
-/// newer than the previous one.
+/// Starts a consumer thread, which returns the number of messages before the empty message. Each message must be intact
+/// and newer than the previous one.
 fn reader(producer: &Producer, sleeps: bool) -> JoinHandle<u64> {
     let mut consumer = Consumer::connect(producer.address(), LINK, sleeps).unwrap();
     thread::spawn(move || {
@@ -34,8 +34,8 @@ fn follow(last: &mut Option<u64>, number: u64) {
     *last = Some(number);
 }
 
-/// Sends `messages` messages and an empty one to two sleeping and two spinning readers. Returns the number of messages
-/// that each reader saw.
+/// Sends `messages` messages and one empty message to two sleeping and two spinning readers. Returns the number of
+/// messages that each reader saw.
 fn run(when_full: WhenFull, slots: u32, payload_bytes: usize, messages: u64) -> Vec<u64> {
     let mut producer = ring(slots, payload_bytes as u64, when_full);
     let readers: Vec<_> = [true, false, true, false].map(|sleeps| reader(&producer, sleeps)).into();

@@ -73,7 +73,7 @@ fn say(words: &str) {
     std::io::stdout().flush().unwrap();
 }
 
-/// Not a test: a test starts this executable as the other process.
+/// Not a test, but the entry point of the other process, for which a test starts this executable.
 #[test]
 fn the_other_process() {
     let (Ok(part), address) = (std::env::var(PART), std::env::var(ADDRESS).unwrap_or_default()) else { return };

@@ -10,7 +10,7 @@ pub fn write_departure(frame: &mut [u8], departed_ns: i64) {
     frame[at..].copy_from_slice(&departed_ns.to_le_bytes());
 }
 
-/// Removes the departure time from a frame of the ring, and returns it.
+/// Removes the departure time from a frame of the ring, and returns the departure time.
 ///
 /// # Errors
 /// Fails if the frame is too short, because another program writes into this ring.

@@ -36,7 +36,7 @@ impl Held {
         self.waiting.peek().map_or(i64::MAX, |first| first.0.due_ns)
     }
 
-    /// Removes and returns the first frame, if it is due at `now_ns`.
+    /// Removes and returns the first frame, if that frame is due at `now_ns`.
     pub fn remove_due(&mut self, now_ns: i64) -> Option<Frame> {
         if self.first_due_ns() > now_ns {
             return None;

@@ -1,5 +1,5 @@
-//! The plan for a frame: when and how many times it arrives. A test can compute the plan from the frame's sequence
-//! number and the settings. `../../README.md` has the formulas for tests in other languages.
+//! The plan for a frame: when and how many times the frame arrives. A test can compute the plan from the frame's
+//! sequence number and the settings. `../../README.md` has the formulas for tests in other languages.
 
 use hopmeter_instrument::prelude::*;
 use serde::Deserialize;

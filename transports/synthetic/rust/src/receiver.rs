@@ -44,7 +44,8 @@ impl Receiver {
         Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None })
     }
 
-    /// Returns the next due frame, after waiting at most `timeout` for one. With a timeout of zero, checks only once.
+    /// Waits at most `timeout` for a due frame, and returns the next due frame. With a timeout of zero, checks only
+    /// once.
     ///
     /// # Errors
     /// Fails if the sender wrote invalid values into the ring.
@@ -73,7 +74,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the frames in transit fill the receiver's part of the queue, of which the ring is the other part.
+    /// Whether the frames in transit fill the receiver's part of the queue; the rest of the queue is the ring.
     fn is_full(&self) -> bool {
         self.held.len() >= self.capacity
     }

@@ -1,4 +1,4 @@
-//! Connections: a socket with the Thrift transport and protocol that the settings select.
+//! A connection: a socket with the Thrift transport and protocol that the settings select.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -56,7 +56,7 @@ impl Stack {
     fn input(&self, reads: Counted) -> Box<dyn TInputProtocol + Send> {
         match self.compact {
             true => Box::new(TCompactInputProtocol::new(reads)),
-            // Messages without a version are also accepted, as in the other languages.
+            // Messages without a version are also accepted, as in the adapter's other languages.
             false => Box::new(TBinaryInputProtocol::new(reads, false)),
         }
     }
@@ -122,9 +122,9 @@ struct Progress {
     ended: AtomicBool,
 }
 
-/// The reader below a Thrift transport. The socket's timeout applies only to the first bytes of a message; then the
-/// reader waits for the rest. A timeout is reported as a temporary end of the stream, because Thrift's buffered
-/// transport returns old bytes again after an error.
+/// The reader below a Thrift transport. The socket's timeout applies only to the first bytes of a message; the reader
+/// waits for all further bytes of the message. A timeout is reported as a temporary end of the stream, because Thrift's
+/// buffered transport returns old bytes again after an error.
 struct Source {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,
@@ -172,7 +172,7 @@ impl Write for Sink {
     }
 }
 
-/// A transport that counts the bytes that the protocol takes from it.
+/// A Thrift transport that counts the bytes that the protocol reads.
 struct Counted {
     transport: Box<dyn TReadTransport + Send>,
     progress: Arc<Progress>,

@@ -148,7 +148,7 @@ pub trait Call: Field {
         write_call(&head, "request", 1, self, output)
     }
 
-    /// Receives the reply to the oldest pending request, or `None` if the server did not answer it.
+    /// Receives the reply to the oldest pending request, or `None` if the server did not answer this request.
     fn receive_reply(input: Input<'_>) -> Result<Option<Self>> {
         let head = input.read_message_begin()?;
         verify_expected_service_call(Self::METHOD, &head.name)?;

@@ -12,8 +12,8 @@ use crate::channel::{Channel, Stack};
 use crate::idl::{self, Image, Service, Timing};
 use crate::message::{Message, Shape};
 
-/// A server that waits until a connection is readable, then reads the request, handles it and replies. Thrift's own
-/// server is not used, because it cannot be stopped.
+/// A server that waits until a connection is readable, then reads and handles the request and replies. The adapter does
+/// not use Thrift's own server, because that server cannot be stopped.
 pub struct CallServer {
     pub listener: Listener,
     pub stack: Stack,

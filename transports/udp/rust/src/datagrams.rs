@@ -38,8 +38,8 @@ impl Draft {
 
 /// Sends the concatenated parts as one datagram without waiting, to `place` or to the peer of a connected socket.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. Linux reports an unreachable peer instead of sending
-/// the next datagram, so the next datagram is sent again.
+/// An unreachable peer is not an error: its datagrams are lost. After a datagram to an unreachable peer, Linux reports
+/// an error instead of sending the next datagram, so the next datagram is sent again.
 pub fn send_datagram(socket: &OwnedFd, parts: [&[u8]; 2], place: Option<&SocketAddrV4>) -> Result<Sent> {
     let (parts, mut control) = (parts.map(IoSlice::new), SendAncillaryBuffer::default());
     loop {
@@ -71,7 +71,8 @@ impl Inbox {
         Self { socket, places: places.clone(), blocks, timeout: ReceiveTimeout::default(), buffer }
     }
 
-    /// Receives one datagram, and returns it with its sender. Drops a datagram that exceeds the link's largest frame.
+    /// Receives one datagram, and returns the datagram and its sender. Drops a datagram that exceeds the link's largest
+    /// frame.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<(&[u8], Option<SocketAddrAny>)>> {
         let waits = self.blocks && !timeout.is_zero();
         if waits {

@@ -36,7 +36,7 @@ fn send() -> Result<(), Box<dyn Error>> {
         socket.send(Message::binary(vec![0; PAYLOAD_BYTES]))?;
     }
     socket.close(None)?;
-    // Wait until the receiver has closed too, which means that it has all messages.
+    // Wait until the receiver has also closed, which means that the receiver has all messages.
     while socket.read().is_ok() {}
     println!("sent {COUNT} messages");
     Ok(())

@@ -75,7 +75,7 @@ impl Connection {
         self.note_outcome(sent)
     }
 
-    /// Sends the rest of a message without waiting.
+    /// Sends the unsent bytes of a message without waiting.
     pub fn flush(&mut self) -> Result<()> {
         let patience = self.socket.get_mut().patience.take();
         let flushed = self.socket.flush();
@@ -200,7 +200,7 @@ fn is_end(failure: &Failure) -> bool {
     }
 }
 
-/// The buffer for outgoing frames, which is reused after tungstenite has copied it.
+/// The buffer for outgoing frames, which is reused after tungstenite has copied its content.
 #[derive(Default)]
 pub struct Outgoing {
     spare: BytesMut,

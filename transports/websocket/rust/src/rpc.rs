@@ -33,8 +33,8 @@ impl Client for CallClient {
         Ok(Sent::Accepted)
     }
 
-    /// First sends the rest of a partly sent request. The role waits for the reply in this call, so no other call would
-    /// send the rest.
+    /// First sends the unsent bytes of a partly sent request. The role waits for the reply in this call, so no other
+    /// call would send these bytes.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
         if self.connection.behind {
@@ -119,7 +119,7 @@ fn send(connection: &mut Connection, outgoing: &mut Outgoing, payload_bytes: usi
     Ok(Sent::Accepted)
 }
 
-/// Whether an earlier message is still incomplete after another attempt to send it.
+/// Whether an earlier message is still incomplete after another attempt to send its remaining bytes.
 fn is_behind(connection: &mut Connection) -> Result<bool> {
     if connection.behind {
         connection.flush()?;

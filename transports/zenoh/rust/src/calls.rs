@@ -31,7 +31,7 @@ pub struct CallClient {
 impl CallClient {
     pub fn open(zenoh: &Zenoh, link: &Link) -> Result<Self> {
         let session = zenoh.sessions.connected_session(&link.address)?;
-        // Without consolidation, zenoh passes a reply on when it arrives, not when the query ends.
+        // Without consolidation, zenoh passes a reply on when the reply arrives, not when the query ends.
         let querier = session
             .declare_querier(key(link))
             .congestion_control(zenoh.quality.congestion)

@@ -1,8 +1,8 @@
 //! The sessions of a node and their peers.
 //!
-//! A zenoh session needs its peers' addresses when it opens, but a node learns them one at a time. Therefore, the
-//! binding ends of a node share one listening session, and its connecting ends share one session per address. If the
-//! address is the node's own, the ends connect within the listening session, without a socket.
+//! A zenoh session needs its peers' addresses when the session opens, but a node learns these addresses one at a time.
+//! The binding ends of a node therefore share one listening session, and the node's connecting ends share one session
+//! per address. If the address is the node's own, the ends connect within the listening session, without a socket.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;

@@ -105,7 +105,7 @@ pub fn until_dropped(
     session: Session,
     undeclare: impl FnOnce() -> zenoh::Result<()> + Send + 'static,
 ) -> Box<dyn Subscription> {
-    // An error means that the session is already closed, so it makes no more calls.
+    // An error means that the session is already closed, and a closed session makes no more calls.
     Box::new(CallbackSubscription { undeclare: Some(Box::new(move || drop(undeclare()))), _session: session })
 }
 

@@ -47,7 +47,7 @@ impl Transport for Zeromq {
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
         let socket = self.socket(zmq::ROUTER, link)?;
-        // Without this option, ZeroMQ drops a reply if the queue is full, instead of refusing it.
+        // If the queue is full, ZeroMQ refuses a reply with this option, and would drop the reply without this option.
         socket.raw().set_router_mandatory(true).context("setting ZMQ_ROUTER_MANDATORY")?;
         Ok(Box::new(Router(socket.bind(&self.setup, link)?)))
     }

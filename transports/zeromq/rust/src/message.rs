@@ -61,14 +61,14 @@ impl Message {
         unsafe { zmq_sys::zmq_msg_more(self.0.get()) != 0 }
     }
 
-    /// Sends the message without waiting. Afterwards the message is empty, unless sending failed.
+    /// Sends the message without waiting. After a successful send, the message is empty.
     pub fn send(&mut self, socket: &mut zmq::Socket, more: bool) -> zmq::Result<()> {
         let flags = zmq::DONTWAIT | if more { zmq::SNDMORE } else { 0 };
         // SAFETY: message and socket are valid and borrowed.
         check(unsafe { zmq_sys::zmq_msg_send(self.0.get(), socket.as_mut_ptr(), flags) })
     }
 
-    /// Replaces the message with the next one that arrives.
+    /// Replaces the message with the next message that arrives.
     pub fn receive(&mut self, socket: &mut zmq::Socket, flags: i32) -> zmq::Result<()> {
         // SAFETY: as in `send`.
         check(unsafe { zmq_sys::zmq_msg_recv(self.0.get(), socket.as_mut_ptr(), flags) })

@@ -12,7 +12,8 @@ const BUDGET_BYTES: usize = 256 << 20;
 const PAGE_BYTES: usize = 4096;
 const LEAD_BYTES: usize = PAGE_BYTES / 2;
 
-/// The frames of one link end. Each message owns its frame until ZeroMQ has sent it, so the pool may be dropped first.
+/// The frames of one link end. Each message owns its frame until ZeroMQ has sent the message, so the pool may be
+/// dropped first.
 pub struct Pool {
     state: Arc<Mutex<State>>,
     frame_bytes: usize,
@@ -35,7 +36,7 @@ impl Pool {
         let mut state = lock(&self.state);
         if state.free.is_empty() && state.allocated < (BUDGET_BYTES / self.frame_bytes).max(4) {
             state.allocated += 1;
-            // Reserve room for all frames, so that returning one allocates nothing.
+            // Reserve room for all frames, so that returning a frame allocates nothing.
             let allocated = state.allocated;
             state.free.reserve(allocated);
             state.free.push(Frame::allocate(self.frame_bytes, Arc::downgrade(&self.state)));
