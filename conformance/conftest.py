@@ -1,4 +1,4 @@
-"""Let the tests of a case run one after another and share nodes."""
+"""Run the tests of a case one after another, so that they share nodes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the logs of nodes and broker to a failure report, because they are deleted after the test."""
+    """Add the logs of nodes and broker to a failure report, because the logs are deleted after the test."""
     report = yield
     pool = getattr(item, "funcargs", {}).get("pool")
     if report.when == "call":
@@ -94,7 +94,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """List the adapters that were not tested because they are not ready; a fast run lists only the fast adapters."""
+    """List the adapters that are not ready and were therefore not tested; a fast run lists only fast adapters."""
     is_whole = "not rest" not in config.option.markexpr
     wanted = [each for key, each in READINESS.items() if is_whole or key in FAST]
     adapters = {f"{each.transport} ({each.language})": each for each in wanted}

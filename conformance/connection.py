@@ -64,7 +64,7 @@ def _receiver(pool: NodePool, case: Case, start: dict[str, Any]) -> ScriptedNode
 
 
 def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> None:
-    """Send probes until the receiver with the given index receives one. Fails the test after a timeout."""
+    """Send probes until the receiver with the given index receives a probe. Fails the test after a timeout."""
     deadline = time.monotonic() + patience_s
     for probe in connection.probes:
         connection.sender.send("out", probe, 1, 8)
@@ -75,8 +75,8 @@ def prove(connection: Connection, index: int = 0, patience_s: float = 20) -> Non
 
 
 def settle(connection: Connection, patience_s: float = 20) -> None:
-    """Send probes until several consecutive probes have reached all receivers. Until a library knows all subscriptions,
-    it may drop messages of a link that has already delivered some."""
+    """Send probes until several consecutive probes have reached all receivers. A library may drop messages of a link
+    that has already delivered others, until the library knows all subscriptions."""
     deadline, row = time.monotonic() + patience_s, 0
     while row < PROBES_IN_A_ROW:
         assert time.monotonic() < deadline, f"no {PROBES_IN_A_ROW} frames in a row arrived in {patience_s} s"
@@ -87,7 +87,7 @@ def settle(connection: Connection, patience_s: float = 20) -> None:
 
 
 def catch_up(connection: Connection) -> None:
-    """Receive the probes in transit, until the last one arrives or none arrives for a while."""
+    """Receive the probes in transit, until the last probe arrives or no probe arrives for a while."""
     for index in range(len(connection.receivers)):
         while connection.seen.get(index) != connection.sent and _receives(connection, index, within_ms=60):
             pass
@@ -157,7 +157,7 @@ def receive_frames(receiver: ScriptedNode, name: str, count: int, within_ms: int
 
 
 def receive_rest(receiver: ScriptedNode, name: str, most: int) -> list[dict[str, Any]]:
-    """Receive frames in transit until `most` have arrived or none arrives for a while."""
+    """Receive frames in transit until `most` frames have arrived or no frame arrives for a while."""
     seen = receiver.receive(name, 1, within_ms=1500)
     while len(seen) < most and (more := receiver.receive(name, most - len(seen), within_ms=150)):
         seen += more

@@ -1,4 +1,4 @@
-"""Start nodes, share them between tests, stop all of them, and check that no file or process remains."""
+"""Start nodes that tests share, stop all nodes at the end, and check that no file or process remains."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def turn(manifest: Manifest) -> Iterator[None]:
 class NodePool:
     """The nodes of one transport that tests share, with a private folder, a run id and one broker.
 
-    A test gets an idle node with the same settings, or a new node if none is idle.
+    A test gets an idle node with the requested settings, or a new node if no such node is idle.
     """
 
     def __init__(self, broker_host: Host | None = None) -> None:

@@ -41,6 +41,7 @@ def _minimum_counts(nodes: Sequence[ScriptedNode]) -> Iterator[list[Resources]]:
 
 
 def _growth(before: Sequence[Resources], after: Sequence[Resources]) -> list[tuple[Resources, Resources]]:
-    """Return the counts before and after for each process that uses at least one additional resource per opening."""
+    """Return the resource counts before and after, for each process that uses at least one more resource after each
+    opening."""
     pairs = zip(before, after, strict=True)
     return [(was, now) for was, now in pairs if any(now[key] - was[key] >= OPENINGS for key in was)]

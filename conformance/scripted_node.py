@@ -118,7 +118,7 @@ class ScriptedNode:
         self.channel.close()
 
     def close(self) -> None:
-        """Stop the process; kill it after a timeout."""
+        """Stop the process, or kill the process after a timeout."""
         self.hang_up()
         try:
             self.process.wait(PATIENCE_S)

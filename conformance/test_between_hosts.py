@@ -35,7 +35,7 @@ def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
 
 
 def exchange_frames(case: Case, pool: NodePool) -> None:
-    """Check that frames of all sizes arrive unaltered and in order, and that they use the cable."""
+    """Check that frames of all sizes arrive unaltered and in order, and that the frames use the cable."""
     connection = connect(pool, case)
     before = bytes_on_wire(connection.receivers[0])
     for first in range(0, 50, 10):
@@ -49,7 +49,7 @@ def exchange_frames(case: Case, pool: NodePool) -> None:
 
 
 def exchange_calls(case: Case, pool: NodePool) -> None:
-    """Check that calls of all sizes return the sent content, and that they use the cable."""
+    """Check that calls of all sizes return the sent content, and that the calls use the cable."""
     client, server = connect_call(pool, case)
     before, sizes = bytes_on_wire(server), [size for size in SIZES if size <= case.max_bytes]
     for seq, size in enumerate(sizes):

@@ -107,7 +107,7 @@ def files_in(place: Path) -> set[Path]:
 
 @contextlib.contextmanager
 def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Start the broker of a transport that needs one, and yield its address and its clients' environment."""
+    """Start the transport's broker, if it needs one, and yield the broker's address and the clients' environment."""
     if manifest.broker is None:
         yield "", {}
         return
@@ -121,7 +121,7 @@ def broker(manifest: Manifest, folder: Path) -> Iterator[tuple[str, dict[str, st
 
 @contextlib.contextmanager
 def configuration(manifest: Manifest, place: Path) -> Iterator[None]:
-    """Write configuration files for the programs if the transport has a `config` folder, to isolate them from other
+    """If the transport has a `config` folder, write configuration files that isolate the example's programs from other
     programs."""
     run = secrets.token_hex(8)
     for file in (manifest.folder / "config").glob("*"):

@@ -19,7 +19,7 @@ from hopmeter.schemas.ros2.types import RosType
 
 
 def built_library(payload: str, codec: str, language: str, log: Path) -> Library:
-    """Return the codec library of a payload, and build it if it is missing."""
+    """Return the codec library of a payload; build the library if it is missing."""
     folder = folder_of(find_schema(payload, codec), language)
     with _turn(folder):
         found = Library(folder)
@@ -27,7 +27,7 @@ def built_library(payload: str, codec: str, language: str, log: Path) -> Library
 
 
 def built_types(manifest: Manifest, language: str, wanted: RosType, log: Path) -> Library:
-    """Return the code of a message type for a transport, and generate it if it is missing."""
+    """Return the code of a message type for a transport; generate the code if it is missing."""
     offer = manifest.offers[language]
     with _turn(code_of(manifest, offer, wanted).folder):
         found = code_of(manifest, offer, wanted)

@@ -32,7 +32,7 @@ static inline void take_core(int core) {
   require(sched_setaffinity(0, sizeof cores, &cores) == 0, "take the core");
 }
 
-// The core of the other process, which is also this process's core if only one core was named.
+// The core of the other process. If only one core was named, both processes use this core.
 static int other_core;
 
 // Makes glibc retain the memory of freed messages, as in hopmeter's nodes and in any program that has freed a larger
@@ -51,8 +51,8 @@ static inline void pin(const char* cores) {
 }
 
 // Forks the other process, which ends together with this one; returns 0 in the other process. The other process gets
-// its own session, as hopmeter's nodes and programs in two terminals do, because the kernel may divide a core between
-// sessions.
+// its own session, like hopmeter's nodes and like programs in two terminals, because the kernel may divide a core
+// between sessions.
 static inline pid_t other_process(void) {
   pid_t pid = fork();
   require(pid >= 0, "fork");

@@ -1,6 +1,6 @@
-// Sends messages at a steady rate without any library. `cold call|unix|shm BYTES RATE_HZ MESSAGES CORES` prints the
-// median time from stamp to arrival in nanoseconds. The receiver is a callback on the sender's thread, or a process
-// that sleeps on a Unix stream or on a futex in shared memory.
+// Sends messages at a steady rate without any messaging library. `cold call|unix|shm BYTES RATE_HZ MESSAGES CORES`
+// prints the median time from stamp to arrival in nanoseconds. The receiver is a callback on the sender's thread, or a
+// process that sleeps on a Unix stream or on a futex in shared memory.
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // Helpers for programs that send at a steady rate: a schedule, and the median transit time. As in hopmeter, a frame of
-// 16 KiB or more is written before its due time, and a smaller frame when it is due.
+// 16 KiB or more is written before its due time, and a smaller frame is written when it is due.
 #pragma once
 #include <time.h>
 
@@ -61,7 +61,7 @@ struct Schedule {
     if (took_ns.size() < took_ns.capacity()) took_ns.push_back(arrived_ns - sent_ns);
   }
 
-  // Prints the median transit time in nanoseconds, without the first tenth of the messages.
+  // Prints the median transit time in nanoseconds, excluding the first tenth of the messages.
   int tell() {
     took_ns.erase(took_ns.begin(), took_ns.begin() + took_ns.size() / 10);
     require(!took_ns.empty(), "measure anything");

@@ -94,7 +94,7 @@ int main(int count, char** words) {
   message.source(std::string(56, 's'));
   message.padding().resize(frame_bytes - 64, 'p');
   int64_t number = 0;
-  // Returns the time from the stamp until the message came back, or 0 if it did not come back.
+  // Returns the time from the stamp until the message came back, or 0 if the message did not come back.
   measure([&](int looks) -> int64_t {
     message.id(++number);
     message.nanosec(now_ns());

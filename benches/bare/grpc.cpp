@@ -1,7 +1,7 @@
 // A baseline with gRPC alone: the synchronous stub makes calls, and the synchronous server answers with a copy, with
 // the messages of transports/grpc over TCP. `grpc BYTES ROUNDS CORES` prints the median round trip in ns. CORES is `A`
-// or `A,B`, as in bare.h. Each process has its own session, as hopmeter's nodes do, because the scheduler divides a
-// core between sessions.
+// or `A,B`, as in bare.h. Each process has its own session, like hopmeter's nodes, because the scheduler divides a core
+// between sessions.
 #include <grpcpp/grpcpp.h>
 
 #include "bare.h"

@@ -39,7 +39,7 @@ static int serve(const char* endpoint) {
     nng_msg_free(request);
     note(of.number, arrived);
   }
-  pause();  // an nng thread sends the last reply; the other process then kills this one
+  pause();  // an nng thread sends the last reply; the other process then kills this process
   return 0;
 }
 

@@ -1,9 +1,8 @@
 // A bare ping-pong over the kernel's sockets and pipes, which shows the cost of tcp, unix, udp and pipe without any
 // instrument. `pingpong unix|tcp|udp|pipe plain|alike BYTES ROUNDS CORES` prints the median round trip in ns. CORES is
 // `A` or `A,B`, as in bare.h. `plain` uses one connection for both directions, and blocking reads of a pipe, as most
-// programs do. `alike` does the same work as a hopmeter ring: it has a connection for each direction and a length
-// before each frame of a stream. Each process receives with a timeout, for which a pipe uses poll, and records two
-// timestamps.
+// programs do. `alike` does the same work as a hopmeter ring, with a connection for each direction and a length before
+// each frame of a stream. Each process receives with a timeout, for which a pipe uses poll, and records two timestamps.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,8 +72,8 @@ static int receive_all(int socket_fd, char* bytes, size_t length) {
 }
 
 // Returns page-aligned memory. The kernel copies page-aligned memory fastest, because the memory is also aligned to
-// cache lines. Copying a megabyte of malloc's memory to a TCP socket took three times as long. All pages are written
-// to, because unwritten pages share one page, which would stay in the cache.
+// cache lines. Copying a megabyte of malloc's memory to a TCP socket took three times as long. The function writes to
+// all pages, because unwritten pages share one physical page, which would stay in the cache.
 static char* page_aligned(size_t bytes) {
   void* memory;
   require(posix_memalign(&memory, 4096, bytes) == 0, "posix_memalign");

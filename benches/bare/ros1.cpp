@@ -62,7 +62,7 @@ struct Source {
     note(number_of(image), now);
   }
 
-  // Returns the time from the stamp until the message came back, or 0 if it did not come back.
+  // Returns the time from the stamp until the message came back, or 0 if the message did not come back.
   int64_t round_trip(int looks) {
     took = 0;
     sent = now_ns();

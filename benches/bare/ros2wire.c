@@ -97,8 +97,8 @@ static void relay(void) {
   }
 }
 
-// Returns the time from the stamp until the message came back, or 0 if it did not come back. A late answer to an
-// earlier message is ignored; otherwise, every further answer would also be late.
+// Returns the time from the stamp until the message came back, or 0 if the message did not come back. A late answer to
+// an earlier message is ignored; otherwise, every further answer would also be late.
 static int64_t round_trip(int looks) {
   const int64_t number = (int32_t)message.height + 1, sent_ns = now_ns();
   stamp(number, sent_ns);

@@ -1,7 +1,7 @@
 // A baseline with Thrift alone: the generated client makes calls, and TSimpleServer answers with a copy. The program
 // uses the buffered transport and the binary protocol over TCP, with the messages of transports/thrift. `thrift PORT
 // BYTES ROUNDS CORES plain|alike` prints the median round trip in ns. CORES is `A` or `A,B`, as in bare.h. Each process
-// has its own session, as hopmeter's nodes do, because the scheduler divides a core between sessions. `alike` does the
+// has its own session, like hopmeter's nodes, because the scheduler divides a core between sessions. `alike` does the
 // same work as a node: each process receives with a timeout, has a second thread, and takes two timestamps per message.
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TSimpleServer.h>

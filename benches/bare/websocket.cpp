@@ -2,7 +2,7 @@
 // server and the receiver the client, as in transports/websocket. `websocket WAY BYTES ROUNDS CORES` prints the median
 // round trip in ns. WAY `alike` receives with an io_context, as a program with several connections or a timeout must.
 // WAY `plain` reads without a timeout. CORES is `A` or `A,B`, as in bare.h.
-#include <utility>  // boost/asio.hpp of Boost 1.74 uses std::exchange in C++20 and does not include it
+#include <utility>  // in C++20, boost/asio.hpp of Boost 1.74 uses std::exchange without including <utility>
 
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>

@@ -43,7 +43,7 @@ zenoh::Session open_peer(const char* key, int port) {
   return zenoh::Session::open(std::move(config));
 }
 
-// A message in contiguous memory, as most programs need it. zenoh delivers large messages in several pieces.
+// A message in contiguous memory, which most programs need. zenoh delivers large messages in several pieces.
 class Whole {
  public:
   const uint8_t* of(const zenoh::Bytes& message) {
@@ -66,7 +66,7 @@ zenoh::Session::PublisherOptions patient() {
   return options;
 }
 
-// A process: it sends on one key and receives on the other, either from a channel or by a callback.
+// One process, which sends on one key and receives on the other key, either from a channel or by a callback.
 template <class Look>
 class End {
  public:

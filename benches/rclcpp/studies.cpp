@@ -3,9 +3,9 @@
 // `chain`: 20 relays in one process with one executor. `intra`: a publisher and a subscription in one process, without
 // the rmw. `apart`: a publisher and a subscription in two processes. `late`: like `apart`, but timed from when each
 // message was due. `call`: a client and a server in two processes. BYTES is the size of an image, or 0 for a
-// std_msgs/Header. The program leaves out the first tenth of the messages. For the remaining messages, the program
-// prints how many arrived, and the median and 99th percentile of their times in nanoseconds. The time of a call ends
-// when its answer arrives.
+// std_msgs/Header. The program excludes the first tenth of the messages. For the remaining messages, the program prints
+// how many arrived, and the median and 99th percentile of their times in nanoseconds. The time of a call ends when its
+// answer arrives.
 //
 // As in hopmeter, the executor runs on the second core, each subscription has its own callback group, and each relay
 // takes two timestamps per message.
@@ -44,7 +44,7 @@ void stamp(auto& message, std::int64_t time_ns) {
   header_of(message).stamp.nanosec = static_cast<std::uint32_t>(time_ns % second_ns);
 }
 
-// Fills a message as a hopmeter node does, and stamps it last.
+// Fills a message as a hopmeter node does, and finally writes the time stamp.
 void fill(auto& message, const Schedule& schedule, const auto& write) {
   header_of(message).frame_id.assign(56, 's');
   if constexpr (requires { message.data; }) {
@@ -69,7 +69,7 @@ std::unique_ptr<rclcpp::Executor> executor_of(const std::string& kind) {
   return std::make_unique<rclcpp::executors::SingleThreadedExecutor>();
 }
 
-// A process with one node and one executor, which runs on a thread of its own.
+// A process with one node and one executor, which runs on a separate thread.
 class Process {
  public:
   explicit Process(const Asked& asked)

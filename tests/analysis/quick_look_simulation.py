@@ -1,4 +1,4 @@
-"""Simulate how many pairs a quick look decides and how it spends its time.
+"""Simulate how many pairs a quick look decides and how the quick look spends its time.
 
 Run `python -m tests.analysis.quick_look_simulation`. Trials are drawn from the rounds of a recorded quick look. The
 simulation uses hopmeter's own scheduling code; only time is simulated.
@@ -39,7 +39,7 @@ def names_of(table: str) -> list[str]:
 
 @dataclass
 class QuickLook:
-    """A quick look with recorded noise. Both tables also contain the rows measured with idle cores asleep."""
+    """A quick look with recorded noise. Each table also contains the rows that are measured with idle cores asleep."""
 
     seed: int
     now: float = 0.0

@@ -61,7 +61,7 @@ def two_modes(random: np.random.Generator, trials: int) -> Samples:
 
 
 def rare_mode(random: np.random.Generator, trials: int) -> Samples:
-    """A little over 1 % of the messages take 25 times as long as the others, so p99 is close to the jump."""
+    """A little over 1 % of the messages take 25 times as long as all other messages, so p99 is close to the jump."""
     long = random.random((trials, MESSAGES)) < 0.012
     return np.exp(np.where(long, random.normal(6.2, 0.3, long.shape), random.normal(3, 0.1, long.shape)))
 

@@ -78,7 +78,7 @@ def test_two_rounds_decide_nothing_and_have_no_interval() -> None:
 
 
 def noisy_end(levels: dict[str, float]) -> list[dict[str, Any]]:
-    """Return five quiet rounds, followed by seven noisy ones."""
+    """Return five quiet rounds, followed by seven noisy rounds."""
     later = trials_of(levels, 12, noise=0.3, seed=4)
     return trials_of(levels, 5) + [each for each in later if each["round"] >= 5]
 

@@ -1,5 +1,5 @@
-"""A queue that filled up before the first counted message is detected even if it does not grow. A long delay of the
-transport does not count as a queue."""
+"""A queue that filled up before the first counted message is detected even if the queue does not grow. A long delay of
+the transport does not count as a queue."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def run_rounds(ratios: list[float], limit: float | None, most: float | None = No
 
 
 def around(middle: float, spread: float) -> list[float]:
-    """Return thirty ratios with the given median; any ten of them have the same median."""
+    """Return thirty ratios with the given median; any ten of these ratios have the same median."""
     return [middle + spread * part for part in (-1, 1)] * 15
 
 

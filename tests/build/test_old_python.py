@@ -1,4 +1,4 @@
-"""If a Python is older than the instrument's limited API, hopmeter builds a separate instrument for it."""
+"""If a Python is older than the instrument's limited API, hopmeter builds a separate instrument for this Python."""
 
 from __future__ import annotations
 

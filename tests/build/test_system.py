@@ -1,4 +1,4 @@
-"""Tests for system packages: only missing ones are requested, and never with a password."""
+"""Tests for system packages: hopmeter installs only missing packages, and never asks for a password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests for the choice of build targets: everything, the given ones, or those of a scenario."""
+"""Tests for the choice of build targets: all targets, the given targets, or the targets of a scenario."""
 
 from __future__ import annotations
 

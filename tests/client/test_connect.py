@@ -124,7 +124,7 @@ def test_a_dead_peer_s_address_is_recognised_and_its_folder_removed(tmp_path: Pa
         subscriber.receive(timeout_s=PATIENCE_S)
         (directory,) = _directories(tmp_path)
         assert directory.is_dir()
-        process.kill()  # before it is reaped: a zombie counts as dead
+        process.kill()  # the process is not reaped yet: a zombie counts as dead
         with pytest.raises(TimedOutError, match=rf"process {process.pid} .*E-PEER-GONE"):
             while True:
                 subscriber.receive(timeout_s=0.2)

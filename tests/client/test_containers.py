@@ -26,7 +26,7 @@ SWEEP = [
 
 @contextmanager
 def server(folder: Path, before: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[str]]:
-    """Run a program that serves "add"; unless killed, it closes everything that it opened."""
+    """Run a program that serves "add"; unless the program is killed, it closes everything that it opened."""
     command = [*before, sys.executable, str(PEER), "serve", "unix", str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""Corrupt Arrow frames, decode them and read the result, in a separate process because a defect may crash it.
+"""Corrupt and decode Arrow frames, and read the result, in a separate process, because a defect may crash the process.
 
 `python tests/codecs/arrow_damage.py FIRST COUNT FILE` applies the mutations FIRST to FIRST + COUNT - 1, each seeded by
 its number. FILE contains the number of the current mutation. `VERBOSE=1` prints each mutation.
@@ -205,8 +205,8 @@ def _bytes(raw: bytearray, dice: random.Random) -> bytearray:
 
 
 def read(obj: Any, depth: int = 0) -> None:
-    """Read the decoded object as a program would. Python exceptions are allowed, because valid arrays raise them too;
-    panics are not."""
+    """Read the decoded object as a program would. Python exceptions are allowed, because valid arrays also raise
+    exceptions; panics are not allowed."""
     short = obj[:MOST_ROWS] if isinstance(obj, ROWS) else obj
     for way in (*READ, *[operator.methodcaller(name) for name in WAYS + DEEDS if hasattr(short, name)]):
         try:

@@ -1,4 +1,4 @@
-"""Helpers of the codec tests: copy frames as a receiver gets them, and check what was copied."""
+"""Helpers of the codec tests: copy frames in the way that a receiver gets frames, and check which memory was copied."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def is_installed(package: str) -> bool:
 
 
 def before_tensorflow() -> None:
-    """Import Paddle, if it is installed, before TensorFlow, because importing it after TensorFlow crashes."""
+    """Import Paddle (if installed) before TensorFlow, because importing Paddle after TensorFlow crashes."""
     if is_installed("paddle"):
         importlib.import_module("paddle")
 

@@ -1,4 +1,4 @@
-"""No Arrow frame, whatever it contains, crashes the process that decodes it or reads the result."""
+"""No Arrow frame, whatever its content, crashes the process that decodes the frame or reads the result."""
 
 from __future__ import annotations
 

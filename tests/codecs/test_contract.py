@@ -1,4 +1,4 @@
-"""Objects that `encode` accepts arrive equal; all others are refused before they are sent."""
+"""Objects that `encode` accepts arrive equal; all other objects are refused before they are sent."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tests that share GPU memory by handle between two processes, with a fake driver library instead of a GPU.
 
-`test_gpu.py` tests the same with a real driver.
+`test_gpu.py` tests sharing with a real driver.
 """
 
 from __future__ import annotations

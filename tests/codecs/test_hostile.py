@@ -239,7 +239,7 @@ def test_a_body_that_is_no_json_is_refused(body: str) -> None:
 
 
 class Bomb:
-    """An object that leaves a trace when it is unpickled."""
+    """An object whose unpickling leaves a trace."""
 
     def __init__(self, trace: Path) -> None:
         self.trace = trace

@@ -1,4 +1,4 @@
-/// Tests the C++ interface: adapter classes that throw, omit functions, own memory or release it.
+/// Tests the C++ interface with adapter classes that throw, omit functions, or own and release memory.
 #include "hopmeter/hopmeter.hpp"
 
 #include <array>
@@ -175,7 +175,7 @@ struct Picking final : Choice {
   std::string library() const { return "two 2"; }
 };
 
-/// Returns the versions that an adapter reports before and after it is opened.
+/// Returns the versions that an adapter reports before and after its transport is opened.
 template <class Ours>
 std::pair<std::string, std::string> versions() {
   Told told;

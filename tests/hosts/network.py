@@ -42,7 +42,7 @@ class Wire:
     """Forwards frames according to a plan: `there` applies from the first host to the others, `back` in the opposite
     direction.
 
-    Frames between the second and third host use the default until it is changed.
+    Frames between the second and third host use the default treatment until the treatment is changed.
     """
 
     there: Way = CLEAR

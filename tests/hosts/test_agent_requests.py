@@ -31,7 +31,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def agent(folder: Path) -> Iterator[Connection]:
-    """An agent that all tests share, because it must survive every request that it refuses."""
+    """An agent that all tests share, because an agent must survive every request that it refuses."""
     process = AgentProcess("one", ["env", f"XDG_RUNTIME_DIR={folder}", *command("agent", "--stdio")], folder / "errors")
     try:
         yield Connection("one", process.channel, process.why_gone)

@@ -27,7 +27,7 @@ MS = 10**6
 
 
 class FakeConnection:
-    """An agent in this process, which answers until it is disconnected."""
+    """An agent in this process, which answers until the connection ends."""
 
     def __init__(self, name: str, ground: ScratchDir) -> None:
         self.name, self.is_gone = name, False

@@ -177,7 +177,7 @@ def test_an_agent_ends_when_its_coordinator_is_silent(monkeypatch: pytest.Monkey
 
 
 def certificates(folder: Path) -> tuple[Path, Path, Path]:
-    """Create a certificate authority, and a certificate that it has signed, with its key."""
+    """Create a certificate authority, and a certificate that this authority has signed, with the certificate's key."""
     ca, ca_key, cert, key, request = (folder / f"{name}.pem" for name in ("ca", "ca-key", "cert", "key", "request"))
     new = ("openssl", "req", "-newkey", "rsa:2048", "-nodes")
     signed = ("-CA", str(ca), "-CAkey", str(ca_key), "-CAcreateserial", "-days", "2")

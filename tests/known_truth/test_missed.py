@@ -95,7 +95,7 @@ def date_run(folder: Path, hour: int) -> None:
 
 
 def call_equal(folder: Path) -> None:
-    """Make a run's settings equal to those of the other runs, as if only the library version differed."""
+    """Make a run's settings equal to the settings of the other runs, as if only the library version differed."""
     text = (folder / "run.json").read_text()
     for before, after in (
         (f'late_every": {OFTEN}', f'late_every": {RARELY}'),

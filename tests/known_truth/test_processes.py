@@ -33,7 +33,7 @@ for_languages = pytest.mark.parametrize("language", LANGUAGES)
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measured]:
-    """Start one run per language, concurrently, because they mostly sleep."""
+    """Start one run per language concurrently, because the runs mostly sleep."""
 
     def measure_language(language: str) -> Measured:
         cases = {f"{name} {language}": {"language": language, **case} for name, case in PLANS.items()}
@@ -49,7 +49,7 @@ def run(runs: dict[str, Measured], language: str) -> Measured:
 
 
 def row(run: Measured, name: str) -> dict[str, Any]:
-    """Return the row of a case, after checking that it succeeded in separate processes of its language."""
+    """Return the row of a case, after checking that the case succeeded in separate processes of its language."""
     found = run.rows[name]
     assert (found["placement"], found["language"]) == ("process", name.split()[1])
     assert found["trials_good"] == 1, found["reason"]
@@ -82,7 +82,7 @@ def test_losses_duplicates_and_reordering_are_counted_exactly(run: Measured, lan
     found = row(run, f"damage {language}")
     lost = {seq for seq in range(MESSAGES) if evenly(seq, 0, 5) < 0.1}
     every: dict[int, set[int]] = {n: {seq for seq in range(MESSAGES) if seq % n == n - 1} for n in (10, 20)}
-    # A lost sample overtakes no other, and the last sample has no successor.
+    # A lost sample overtakes no other sample, and the last sample has no successor.
     overtaken = {seq for seq in every[20] - lost - {MESSAGES - 1} if seq + 1 not in lost}
     assert found["lost"] == len(lost)
     assert found["received"] == (MESSAGES - len(lost))

@@ -52,7 +52,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 
 
 def due_ms(trial: Trial, flow: str) -> list[float]:
-    """Return the due times of a flow's messages, relative to the first."""
+    """Return the due times of a flow's messages, relative to the first message."""
     due = trial.times(flow, 0, "due_ns")
     return [(due[seq] - due[0]) / MS for seq in range(len(due))]
 

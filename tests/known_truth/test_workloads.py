@@ -173,7 +173,8 @@ def test_a_nested_call_is_made_while_the_outer_one_is_served(graph: Trial) -> No
 
 
 def meanwhile(threads: Trial, name: str) -> int:
-    """Return how many messages of the other flow a participant handles while it processes a slow message."""
+    """Return how many messages of the other flow a participant handles while the participant processes a slow
+    message."""
     place = 1 + NAMES.index(name)
     begun, done = threads.times("slow", place, "arrived_ns"), threads.times(f"worked_{name}", 0, "sent_ns")
     assert len(done) == 4 and all(done[seq] - begun[seq] >= 20_000_000 for seq in done)

@@ -62,7 +62,7 @@ class Trial:
         return {seq: (arrived[seq], replied[seq]) for seq in arrived}
 
     def causes(self, flow: str, cause: str) -> dict[int, int]:
-        """Return, for each message of a flow, the message of another flow that caused it."""
+        """Return, for each message of a flow, the causing message of another flow."""
         found = read_causes(self.samples)
         assert self.cell.workload is not None
         place = 1 + self.cell.workload.flow(cause).targets.index(self.cell.workload.flow(flow).source)

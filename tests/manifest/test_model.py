@@ -1,4 +1,4 @@
-"""Tests for the keys of transport.toml and the errors for invalid ones."""
+"""Tests for the keys of transport.toml and for the errors about invalid keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests for the declarations of conditions, and for what follows from them in plans and comparisons."""
+"""Tests for the declarations of conditions, and for the effects of these declarations in plans and comparisons."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Node:
         return None
 
     def measure(self) -> None:
-        """Drive the node from `bound` to `done`, or until it fails."""
+        """Drive the node from `bound` to `done`, or until the node fails."""
         bound = self.hear("bound")
         if bound is None:
             return

@@ -1,4 +1,5 @@
-"""RabbitMQ as hopmeter starts it: it refuses clients without its password, and leaves no process behind."""
+"""The RabbitMQ broker that hopmeter starts refuses clients without the broker's password, and leaves no process
+behind."""
 
 from __future__ import annotations
 

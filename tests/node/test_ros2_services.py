@@ -1,6 +1,6 @@
 """Tests for calls of a user's service in the `ros2` adapter, without a middleware.
 
-Each test writes frames into requests and responses, and reads them again, intact and altered.
+Each test writes frames into requests and responses, and reads the intact and altered frames.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tests for messages of a user's type in the `ros2` adapter, without a middleware.
 
-Each test writes frames into messages and reads them again in the Python of the nodes, intact and altered.
+Each test writes frames into messages, and reads the intact and altered frames in the Python of the nodes.
 """
 
 from __future__ import annotations

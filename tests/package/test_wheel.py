@@ -57,7 +57,8 @@ def must(command: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    # Socket paths must be short, but the test's folder is too long, and trial folders are outside it anyway.
+    # Socket paths must be short, but the path of the test's folder is too long, and trial folders are outside it
+    # anyway.
     folder = tmp_path_factory.mktemp("wheel")
     nodes = stage.stage(CHECKOUT, CHECKOUT / "hopmeter/_data")
     assert {"hopmeter-node-memory-rust", "hopmeter-node-unix-rust"} <= set(nodes), "run `make all` first"

@@ -1,4 +1,4 @@
-"""Tests for the background load in a plan: each cell has it as a condition, on cores of this machine."""
+"""Tests for the background load in a plan: the load is a condition of each cell, on cores of this machine."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ FLOW = {"frames": {"from": "camera", "to": "motor", "rate": 10}}
 
 
 def hosts(*names: str, **changed: Any) -> dict[str, HostFacts]:
-    """Return hosts that are alike except for the last one, which has the `changed` facts."""
+    """Return hosts that are alike except for the last host, which has the `changed` facts."""
     here = HostFacts(names[0], is_here=True, clock="c", network="n")
     others = [HostFacts(name, ready=READY, cores=(0, 1), clock="c", network="n") for name in names[1:]]
     return {each.name: each for each in (here, *others[:-1], replace(others[-1], **changed))}

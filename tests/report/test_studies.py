@@ -1,4 +1,4 @@
-"""Published study results appear next to the measured ones, and a study's claims are decided by intervals."""
+"""Published study results appear next to the measured results, and intervals decide a study's claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each warning rule applies when it must, and a clean run has no warnings."""
+"""Each warning rule applies when its condition holds, and a clean run has no warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests for valid scenarios and for the errors of invalid ones."""
+"""Tests for valid scenarios and for the errors about invalid scenarios."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_an_include_of_flatbuffers_is_found_wherever_it_is(tmp_path: Path, form:
 
 
 def test_files_of_a_folder_are_named_from_one_folder(tmp_path: Path) -> None:
-    """A file without imports has the name by which its neighbours import it, or the name in its package."""
+    """A file without imports has the name that its neighbours import, or its name within its package."""
     write(
         tmp_path,
         {

@@ -1,4 +1,4 @@
-"""Noise models for trials: adverse ones, and recorded trials of equal cells from a two-core VM."""
+"""Noise models for trials: adverse models, and recorded trials of equal cells from a two-core VM."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unequal_variances(rng: Generator, shape: Shape) -> Trials:
 
 
 def quiet_and_noisy(rng: Generator, shape: Shape) -> Trials:
-    """Three of ten cells are 17 times noisier than the others."""
+    """Three of ten cells are 17 times noisier than the other cells."""
     tables, cells, _ = shape
     deviations = np.where(rng.random((tables, cells, 1)) < 0.3, 0.5, 0.03)
     return deviations * rng.normal(size=shape), np.zeros(shape)
@@ -89,7 +89,7 @@ def recorded_trials(table: str, file: str = "equal_cells") -> Trials:
 
 
 def resample(table: str, rng: Generator, shape: Shape) -> Trials:
-    """Draw rounds of equal cells from recorded ones. Each round's trials are shuffled among the cells, so that the
+    """Draw rounds of equal cells from recorded rounds. Each round's trials are shuffled among the cells, so that the
     cells are equal."""
     values, steal = recorded_trials(table)
     tables, cells, rounds = shape

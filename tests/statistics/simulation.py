@@ -189,7 +189,7 @@ def power(
 ) -> float:
     """Return the share of decided pairs between two halves of six cells whose levels differ by a ratio.
 
-    The `references` are the last cells of both halves; their pairs do not count.
+    The `references` are the last cells of both halves; pairs with a reference do not count.
     """
     half = 6 - references // 2
     levels = [1.0] * half + [ratio] * half + [1.0] * (6 - half) + [ratio] * (6 - half)

@@ -41,7 +41,7 @@ def levels_differ(rng: Generator, trials: int) -> Floats:
 
 
 def rare_mode(rng: Generator, trials: int) -> Floats:
-    """A little over 1 % of the messages take 25 times as long as the others."""
+    """A little over 1 % of the messages take 25 times as long as all other messages."""
     return rng.lognormal(0, 0.2, (trials, MESSAGES)) * np.where(rng.random((trials, MESSAGES)) < 0.012, 25, 1)
 
 
@@ -80,7 +80,8 @@ def busy_zeromq(rng: Generator, trials: int) -> Floats:
 
 @cache
 def _recorded_trials(cell: str) -> Floats:
-    """Return the recorded trials. The file contains only the slowest 20 % of the messages; the others count as 0."""
+    """Return the recorded trials. The file contains only the slowest 20 % of the messages; all other messages count as
+    0."""
     with (Path(__file__).parent / "short_trials.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["cell"] == cell]
     found = np.zeros((len(rows), int(rows[0]["messages"])))

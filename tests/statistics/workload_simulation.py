@@ -52,10 +52,10 @@ CPU_NOISE = 0.2
 
 @dataclass(frozen=True)
 class Effects:
-    """Differences between the last transports and the others: in missed deadlines, in the p99 of one flow, and in CPU.
+    """Differences between the last transports and all others, in missed deadlines, in the p99 of one flow, and in CPU.
 
-    `cells` is the number of transports at the end that differ from the others, all by the same amount. If `punctual` is
-    not 0, all other transports except the last `punctual` ones miss ten times as many deadlines.
+    `cells` is the number of last transports that differ from all others; all of them differ by the same amount. If
+    `punctual` is not 0, all transports except the last `punctual` transports miss ten times as many deadlines.
     """
 
     missed: float = 1.0
@@ -122,7 +122,8 @@ def _draw_missed(one: Workload, noise: Floats, seed: int) -> NDArray[np.int64]:
 
 
 def decide_all(tables: Tables) -> dict[str, Floats]:
-    """Return the decided pairs by criterion: -1 if the first is better, 1 if the second is, and 0 if undecided.
+    """Return the decided pairs by criterion: -1 if the first cell is better, 1 if the second cell is better, and 0 if
+    undecided.
 
     A criterion decides only pairs that earlier criteria leave undecided.
     """
@@ -252,7 +253,8 @@ def _flow_observations(
 
 
 def false_tables(one: Workload, cells: int, rounds: int, tables: int = 1000, seed: int = 1) -> float:
-    """Return the share of tables in which any criterion finds a difference between transports that are equal in it."""
+    """Return the share of tables in which any criterion finds a difference between transports that are equal by this
+    criterion."""
     drawn = draw_tables(one, cells, rounds, tables, seed)
     first = cells - one.effects.cells
     across = np.array([(a < first) != (b < first) for a, b in drawn.pairs])

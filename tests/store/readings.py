@@ -15,7 +15,7 @@ NONE = -(2**63)
 
 @dataclass(frozen=True)
 class Step:
-    """A reading, given by the counter increments since the previous reading."""
+    """A thread reading, given by the counter increments since the previous reading."""
 
     seq: int
     mark: int

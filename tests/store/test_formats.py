@@ -1,4 +1,4 @@
-"""Runs stored by an older hopmeter are read like current ones; runs with a newer format are refused."""
+"""Runs stored by an older hopmeter are read like current runs; runs with a newer format are refused."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def without_codes(value: Any) -> Any:
 
 
 def as_stored(value: Any) -> Any:
-    """Return the value without message codes, and with tolerance for the last digits of numbers, because processors add
-    in different orders."""
+    """Return the value without message codes, and with tolerance for the last digits of numbers, because the order of
+    additions differs between processors."""
     return pytest.approx(value, rel=1e-9) if isinstance(value, float) else without_codes(value)
 
 

@@ -23,8 +23,8 @@ pub struct Iceoryx {
     _folder: Folder,
 }
 
-/// The folder of iceoryx2's files and the name prefix of its shared memory during one measurement; both are removed at
-/// its end.
+/// The folder of iceoryx2's files and the name prefix of its shared memory during one measurement. The folder and the
+/// shared memory are removed at the end of the measurement.
 struct Folder {
     path: PathBuf,
     prefix: String,

@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Sends back each message until the other process ends. The relay process has its own session, as hopmeter's nodes do.
+/// Sends back each message until the other process ends. The relay process has its own session, like hopmeter's nodes.
 fn relay(address: &str, core: usize) -> Result<()> {
     setsid()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -58,14 +58,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Pins this process; called before zenoh creates its threads, so that they inherit the core.
+/// Pins this process to a core. Call this function before zenoh creates its threads, so that these threads inherit the
+/// core.
 fn pin(core: usize) -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(core);
     Ok(sched_setaffinity(None, &cores)?)
 }
 
-/// Returns the configuration of a peer that listens on a port of its own and does not look for other peers.
+/// Returns the configuration of a peer that listens on its own port and does not search for other peers.
 fn peer() -> Result<Config> {
     let mut config = Config::default();
     config.insert_json5("mode", "\"peer\"")?;
@@ -83,7 +84,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Opens the chain. Each relay has memory for `room` records; if `room` is 0, relays pass messages on without
+    /// Opens the chain. Each relay has memory for `room` records; if `room` is 0, relays forward messages without
     /// reading them.
     fn declare(session: &Session, relays: usize, latencies: Latencies, room: usize) -> Result<Self> {
         let mut subscribers = Vec::with_capacity(relays + 1);
