@@ -193,6 +193,6 @@ def has_first_wait(case: Case) -> bool:
 
 
 def is_in_ring(case: Case) -> bool:
-    """Return whether the receiver's language is the sender's or the next one in alphabetical order, which is circular."""
+    """Return whether the receiver's language is the sender's or the next in (circular) alphabetical order."""
     languages = sorted(case.manifest.offers)
     return case.receiver in (case.sender, languages[(languages.index(case.sender) + 1) % len(languages)])
