@@ -198,7 +198,7 @@ def _sweep(folder: Path, records: str = "*.json") -> None:
 
 def note_open_files(record: Record, open_files: OpenFiles) -> None:
     """Record in the link's directory which files this process has opened. The process that removes the directory also
-    removes these files if no process uses them."""
+    removes the recorded files if no process uses them."""
     if not open_files.note(os.getpid()):
         return
     path = Path(record.directory) / f"{OPENED}{os.getpid()}.json"

@@ -59,8 +59,8 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
 
 
 def _side(row: Row, ranking: Ranking, metric: str) -> Side:
-    """Return one side of a cell's comparison. Its value is the median in the run's table or, for another percentile,
-    the fitted level."""
+    """Return one side of a cell's comparison. The side's value is the median in the run's table or, for another
+    percentile, the fitted level."""
     if row.id not in ranking.levels:
         return Side.of([row], None)
     shown = row.p50 if metric == "p50" else None

@@ -17,7 +17,7 @@ CONTROLS = ("memory", "shm", "synthetic")
 
 
 def key(cell: Cell) -> Key:
-    """Return the properties that identify a cell in every run. Library versions are not among them."""
+    """Return the properties that identify a cell in every run. These properties do not include library versions."""
     named = (cell.axes.transport, cell.axes.language, cell.carriage.profile, cell.comparison.alongside)
     return *named, *table_key(cell)
 

@@ -51,8 +51,8 @@ def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str],
     process.
 
     `conduct` calls `agent.serve(channel, command)`. To admit the next coordinator, `conduct` returns; to end the
-    command, it calls `end_command`. Raises UsageError or ConnectError if this process cannot listen at the meeting
-    point.
+    command, `conduct` calls `end_command`. Raises UsageError or ConnectError if this process cannot listen at the
+    meeting point.
     """
     point.own_address()
     with Alarm() as alarm, point.listen() as server:

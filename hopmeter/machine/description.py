@@ -33,7 +33,7 @@ HYPERVISORS = {
 def describe(kernel: Kernel | None = None) -> dict[str, Any]:
     """Return all properties of this machine that can affect latency, as flat JSON.
 
-    A value is `unknown` if the kernel does not report it.
+    A value is `unknown` if the kernel does not report the value.
     """
     kernel = kernel or Kernel()
     return {

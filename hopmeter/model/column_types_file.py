@@ -49,7 +49,7 @@ class TypedColumns:
         raise NotImplementedError
 
     def number(self, column: {numbers}) -> float:
-        """Return a number that is there, because the caller has chosen rows that have it."""
+        """Return a number that cannot be missing, because the caller has chosen rows that have this number."""
         return float(self.get(column))
 '''
 OVERLOAD = """

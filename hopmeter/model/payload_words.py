@@ -1,6 +1,6 @@
 """Format payloads as text, such as `image 640×480` in a title and `an image of 640×480` in a sentence.
 
-In the text, only sizes contain the multiplication sign. The names of files and types are left unchanged.
+Only sizes contain the multiplication sign; the names of files and types are left unchanged.
 """
 
 from __future__ import annotations

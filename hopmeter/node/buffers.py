@@ -93,8 +93,8 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 def new_bytes(length: int) -> tuple[bytes, Any]:
     """Return an uninitialized `bytes` object and its writable memory.
 
-    Each frame overwrites the object's bytes. Therefore, only the adapter and libraries that copy the object may hold a
-    reference to it.
+    Each frame overwrites the object's bytes. Only the adapter, and libraries that copy the object, may therefore hold a
+    reference to the object.
     """
     made = _new_bytes(None, length)
     return made, (ctypes.c_ubyte * length).from_address(_address_of(made))

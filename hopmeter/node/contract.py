@@ -1,10 +1,10 @@
 """Defines the contract of Python adapters as types. Each `transports/NAME/python/adapter.py` must contain a class that
 matches the contract.
 
-An adapter is a class named `Transport`. It has exactly those methods of the class `Transport` below that its manifest
-promises. An adapter only moves frames and contains no code for roles, clocks or statistics. A frame consists of a
-64-byte header and a payload. With raw carriage, one buffer contains the header and then the payload. With typed
-carriage, the header and the payload have a buffer each.
+An adapter is a class named `Transport`. Of the methods of the class `Transport` below, an adapter has exactly those
+that its manifest promises. An adapter only moves frames and contains no code for roles, clocks or statistics. A frame
+consists of a 64-byte header and a payload. With raw carriage, one buffer contains the header and then the payload. With
+typed carriage, the header and the payload have a buffer each.
 
 A buffer is any object that supports the buffer protocol and has contiguous bytes. Examples are a bytearray, a
 memoryview, a NumPy byte array, and a message of the library. The instrument reads and writes buffers in place.
@@ -152,7 +152,7 @@ class Take(Protocol):
 
 
 class Reply(Protocol):
-    """A function that answers one request. The adapter provides the function, and the instrument calls it."""
+    """A function that answers one request. The adapter provides the function, and the instrument calls the function."""
 
     def __call__(self, payload_bytes: int, fill: Fill, /) -> bool:
         """Send the reply. The rules for `Publisher.send` also apply to replies."""

@@ -63,7 +63,7 @@ class EventLoop:
         return self.start(work).result()
 
     def send_later(self, work: Work[object]) -> None:
-        """Store a send of the running callback. A callback cannot await it."""
+        """Store a send of the running callback, because the callback cannot await the send."""
         self._sends.append(work)
 
     async def finish_sends(self) -> None:
@@ -125,8 +125,8 @@ class Receiver:
     """A task that awaits the messages of one link end, one at a time."""
 
     def __init__(self, loop: EventLoop, receive: Callable[[], Awaitable[object]]) -> None:
-        """Start the task. `receive` awaits a message and calls the callback. It raises EOFError if no more messages
-        will come."""
+        """Start the task. `receive` awaits a message and calls the callback; `receive` raises EOFError if no more
+        messages will come."""
         self._loop, self._receive, self._is_closing = loop, receive, False
         self._task: asyncio.Task[None] | None = None
         self._end = loop.start(self._receive_all())

@@ -59,7 +59,7 @@ class Library:
 @functools.cache
 def library_of(payload: str, codec: str, language: str) -> Library:
     """Return the codec library of a payload. Each command reads the schema only once, so that all trials of the command
-    use the same content.
+    use one version of the schema.
 
     Raises UsageError if the codec has no schema for the payload.
     """

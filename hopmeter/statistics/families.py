@@ -85,7 +85,8 @@ def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[i
     are still undecided.
 
     Each connected set of cells is counted separately. If all pairs of a connected set are compared, `_counts_of_ties`
-    limits how many of these pairs can be equal. Otherwise, any number of pairs can be equal.
+    limits how many of these pairs can be equal. If only some pairs of the set are compared, any number of them can be
+    equal.
     """
     counts = {0}
     for cells, many in _components(pairs):

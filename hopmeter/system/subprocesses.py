@@ -41,8 +41,8 @@ def stop(at_once: bool = False) -> None:
     """Terminate all programs that threads wait for, and their children. If `at_once` is set, kill the programs and
     their children instead.
 
-    Ctrl-C interrupts only the main thread. Children must be terminated too. Otherwise, the build tool that CMake
-    started would keep running.
+    Ctrl-C interrupts only the main thread. Children must also be terminated, because the build tool that CMake started
+    would otherwise keep running.
     """
     for each in (each for process in list(_RUNNING) for each in _family(process.pid)):
         with suppress(psutil.Error):

@@ -189,7 +189,7 @@ class BudgetedRounds:
         """Return whether a cell still needs trials.
 
         The separate measurement of a flow ends once its whole workload is no longer measured over the same transport.
-        It also ends once another transport is significantly better for the workload.
+        The separate measurement also ends once another transport is significantly better for the workload.
         """
         beside = cell.comparison.beside
         if not beside:

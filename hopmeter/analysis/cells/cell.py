@@ -48,7 +48,7 @@ class Judged:
 def analyse(cell: Cell, trials: Sequence[TrialResult], folder: RunFolder) -> dict[str, Any]:
     """Return the complete row of a cell. A trial with missing or damaged samples counts as failed.
 
-    `analyse_run` later fills in `floor_us` and `times_floor`, because they depend on other cells.
+    `analyse_run` later fills in `floor_us` and `times_floor`, because both columns depend on other cells.
     """
     return row(cell, [examine(cell, trial, folder) for trial in trials], folder)
 

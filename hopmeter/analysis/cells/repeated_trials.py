@@ -11,7 +11,7 @@ from hopmeter.model.trial import TrialResult
 
 def set_aside_repeated(trials: Sequence[TrialResult]) -> list[TrialResult]:
     """Return all trials of a cell, with the replaced trials marked as not good. If a round has several good trials of
-    the cell, the last one replaces the others."""
+    the cell, only the last good trial counts."""
     last = {trial.round: trial.trial for trial in trials if trial.good}
     return [_set_aside(trial) if _is_earlier(trial, last) else trial for trial in trials]
 

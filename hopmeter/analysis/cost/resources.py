@@ -95,7 +95,7 @@ def _spun_us(node: Mapping[str, Any]) -> float:
 def _cpu_us(trials: Sequence[TrialResult]) -> float:
     """Return the CPU time of all nodes in µs.
 
-    The time that a source spins to send on time is excluded, because only the instrument needs it.
+    The time that a source spins to send on time is excluded, because only the instrument needs this time.
     """
     pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
     return max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)

@@ -67,7 +67,7 @@ def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
 
 def _failure(cell: Cell, result: TrialResult) -> str:
     """Return why the extra trial for the `why_…` columns failed. A node of an older version makes the extra trial fail,
-    because it rejects the key `readings` in its spec."""
+    because such a node rejects the key `readings` in its spec."""
     if "unknown field `readings`" not in result.reason:
         return with_remedy(result.reason, result.remedy)
     said = "the node was built before it could read its threads' counters; run"

@@ -108,8 +108,8 @@ class History:
 
 
 def _origins(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return a name for each combination of machine and scenario. The name leaves out the machine or the scenario if
-    all combinations share it."""
+    """Return a name for each combination of machine and scenario. The name omits the machine if all combinations have
+    the same machine, and likewise the scenario."""
     several = [len({pair[place] for pair in pairs}) > 1 for place in (0, 1)]
     return {pair: ", ".join(word for word, differs in zip(pair, several, strict=True) if differs) for pair in pairs}
 

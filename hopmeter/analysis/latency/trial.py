@@ -170,7 +170,7 @@ def _counts(pair: Pair) -> Counts:
 
 
 def reject_altered(result: TrialResult) -> TrialResult:
-    """Return the trial as not good if payloads arrived with wrong content; otherwise return it unchanged."""
+    """Return the trial as not good if payloads arrived with wrong content; otherwise, return the trial unchanged."""
     wrong = sum_counter(result, "content_errors")
     if not result.good or not wrong:
         return result

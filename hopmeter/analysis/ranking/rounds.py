@@ -138,8 +138,8 @@ def rank_tables(
     results.
 
     In a run with a budget, `looks` contains the interim analyses (looks) of each table, and `until` is the run's
-    question. Older versions of hopmeter did not record rounds. If each round of a run covered all cells before the next
-    round began, the number of a trial is its round. Otherwise, a run without recorded rounds has no ranking.
+    question. Older versions of hopmeter did not record rounds. If each round of such a run covered all cells before the
+    next round began, a trial's number is its round; otherwise, the run has no ranking.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
@@ -195,8 +195,8 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
 def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
     """Return the round of each trial.
 
-    Older versions of hopmeter did not record rounds. If each round of a run covered all cells before the next round
-    began, the number of a trial is its round. Otherwise, an empty dict is returned for a run without recorded rounds.
+    Older versions of hopmeter did not record rounds. If each round of such a run covered all cells before the next
+    round began, a trial's number is its round; otherwise, the dict is empty.
     """
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}

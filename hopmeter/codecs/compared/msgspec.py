@@ -46,7 +46,8 @@ def _array(obj: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the object. Its arrays refer to the frame's memory. Raises CodecError if the frame is not MessagePack."""
+    """Return the object, whose arrays refer to the frame's memory. Raises CodecError if the frame is not
+    MessagePack."""
     try:
         (frame,) = frames
         return _msgpack().decode(frame, ext_hook=_read_array)

@@ -116,7 +116,7 @@ class Lender:
             log.warning("a tensor is copied through the host: %s", reason)
 
     def close(self) -> None:
-        """Release all loans. Afterwards, the memory of loans that receivers still hold may change. Calling `close`
+        """Release all loans. The memory of loans that receivers still hold may change after this call. Calling `close`
         again does nothing."""
         if held := self.held:
             log.warning("a lender closes while receivers hold %d of its tensors; their memory may change", held)

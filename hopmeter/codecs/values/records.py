@@ -41,8 +41,8 @@ def register(kind: Kind, name: str | None = None) -> Kind:
     """Register a dataclass, named tuple or enumeration that may be received, and return the class. `register` can be
     used as a decorator.
 
-    Frames refer to the class by `name`, or by default by the class's own name. Raises CodecError for other kinds of
-    classes.
+    Frames refer to the class by `name`, or by default by the class's own name. Raises CodecError for a class of any
+    other kind.
     """
     if not isinstance(kind, type) or not category(kind):
         raise CodecError(

@@ -1,4 +1,4 @@
-"""Add cells that run one flow of a workload separately, to show how much the other flows slow down this flow."""
+"""Add cells that run one flow of a workload separately, to show how much this flow is delayed by the other flows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Add bridges between the processes of one participant.
 
 Each adapter serves one transport, so a participant with flows over two transports runs as two processes. If a message
-that arrives in one process causes a message of the other process, a bridge passes the first message on.
+that arrives in one process causes a message of the participant's other process, a bridge passes the arriving message
+on.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ def is_finished(run: Run) -> bool:
 
 def _separate(run: Run) -> str:
     """Return a sentence with the command that decides an undecided pair of rows, or an empty string if no pair is
-    undecided. Pairs that contain the fastest row take precedence over other pairs, and pairs that need few rounds over
-    pairs that need many."""
+    undecided. Pairs that contain the fastest row take precedence over other pairs. Among these, the pair that needs the
+    fewest rounds takes precedence."""
     compared = _compared_groups(run)
     if whole := [group for group in compared if is_whole(group)]:
         return _separate_workload(run, whole)

@@ -52,8 +52,8 @@ def names(rows: Sequence[Row]) -> str:
 
 
 def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
-    """Return each distinct warning with the rows that it concerns. Texts that differ only in numbers count as equal,
-    and the first of them represents the others."""
+    """Return each distinct warning with the rows that it concerns. Texts that differ only in numbers count as equal;
+    the first such text represents all of them."""
     alike: dict[str, list[tuple[Row, str]]] = {}
     for row, text in found:
         alike.setdefault(NUMBER.sub("0", text), []).append((row, text))

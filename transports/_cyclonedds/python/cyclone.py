@@ -48,7 +48,7 @@ def configuration(setup: Setup, *, tagged: bool) -> str:
     domain uses the device with this machine's address and finds peers by multicast.
 
     A domain tag isolates the trial from other trials in the same domain. Other DDS libraries do not support tags, so
-    they cannot connect either. Without a tag, types match Fast DDS types by name, as in ROS 2.
+    these libraries cannot connect to the trial. Without a tag, types match Fast DDS types by name, as in ROS 2.
 
     Discovery probes the ports of a hundred processes; more ports would overlap with the next domain.
     """
