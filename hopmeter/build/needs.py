@@ -1,4 +1,5 @@
-"""Finds the adapters that a scenario needs, so that only these are built before the scenario runs."""
+"""Finds the adapters that a scenario needs, so that hopmeter builds only the needed adapters before the scenario
+runs."""
 
 from __future__ import annotations
 

@@ -225,9 +225,9 @@ def _later(one: Batch, other: Batch) -> bool:
 def _deviation(place: int, changes: NDArray[np.float64], spans: NDArray[np.float64]) -> float:
     """Return the part of an offset's change that the drift of the nearest other intervals does not explain.
 
-    The drift of each nearby interval predicts a change, and the rest of the actual change is unexplained. The result is
-    the median of these unexplained changes, weighted by interval length. If there are no other intervals, a drift of up
-    to `MOST_DRIFT` counts as explained.
+    The drift of each nearby interval predicts a change; the difference from the actual change is unexplained. The
+    result is the median of the unexplained differences, weighted by interval length. If there are no other intervals, a
+    drift of up to `MOST_DRIFT` counts as explained.
     """
     near = range(max(0, place - NEIGHBOURS), min(len(spans), place + NEIGHBOURS + 1))
     others = [each for each in near if each != place]

@@ -1,6 +1,6 @@
 """Reads /proc and /sys.
 
-Any file in these directories may be missing, for example in another kernel, in a container or on another architecture.
+Any file in /proc and /sys may be missing, for example with another kernel, in a container or on another architecture.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Selects the Python that runs a transport's nodes if the nodes send objects of a codec. These nodes need a Python that
-has the packages of both the transport and the codec.
+"""Selects the Python that runs a transport's nodes if the nodes send objects of a codec. Nodes that send objects need a
+Python that has the packages of both the transport and the codec.
 
-If a framework is compatible with hopmeter's own packages, the framework is installed next to them. If the framework
-conflicts with hopmeter's packages, or if the transport has its own environment, hopmeter creates a joint environment
-for the transport and the framework.
+If a framework is compatible with hopmeter's own packages, the framework is installed next to these packages. If the
+framework conflicts with hopmeter's packages, or if the transport has its own environment, hopmeter creates a joint
+environment for the transport and the framework.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def set_patience(connection: socket.socket, option: int, seconds: float) -> None
 class Backlog:
     """The unsent bytes for a peer that reads too slowly.
 
-    Once the peer reads again, a thread sends these bytes before all later bytes.
+    Once the peer reads again, a thread sends the unsent bytes before all later bytes.
     """
 
     def __init__(self, send: Callable[[memoryview], int]) -> None:

@@ -14,8 +14,8 @@ def pair_turns(first: Medians, second: Medians) -> tuple[float, float] | None:
     """Return one value per cell, computed from the medians of the cell's turns, or None if no turn has two medians
     above zero.
 
-    The ratio of the two values is the median ratio of neighbouring turns. Disturbed turns affect this median ratio less
-    than the ratio of the two cells' medians.
+    The ratio of the two values is the median ratio of neighbouring turns. Disturbed turns affect the median ratio of
+    neighbouring turns less than the ratio of the two cells' medians.
     """
     both = [(one, other) for one, other in zip(first, second, strict=False) if (one or 0) > 0 and (other or 0) > 0]
     if not both:

@@ -28,7 +28,7 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
     adds it to `spent_so_far`.
 
     `share_of_rounds` is the number of rounds so far divided by the number of rounds that fit into the budget. For the
-    last look, `share_of_rounds` is 1. The intervals at these significance levels are repeated confidence intervals,
+    last look, `share_of_rounds` is 1. Intervals at the returned significance levels are repeated confidence intervals,
     which hold simultaneously over all looks.
     """
     from scipy.special import ndtr, ndtri  # SciPy is slow to import, and most commands need no statistics

@@ -122,7 +122,7 @@ def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
 
 def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
     """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. Clipping
-    multiplies the slope of the mean residual by this fraction."""
+    multiplies the slope of the mean residual by the fraction of unclipped trials."""
     counts = known.sum(axis=(1, 2))
     inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
     parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts

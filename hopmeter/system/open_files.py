@@ -1,7 +1,8 @@
 """Finds and removes files whose names hopmeter does not choose, such as Fast DDS's shared-memory files.
 
-A manifest lists path patterns for these files. hopmeter records the matching files that a node has open, and later
-removes the files that no process uses. A process uses a file as long as the process has the file open or mapped.
+A manifest lists path patterns for files whose names the transport's library chooses. hopmeter records the matching
+files that a node has open, and later removes the files that no process uses. A process uses a file as long as the
+process has the file open or mapped.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def remove_unused(files: Iterable[OpenFile]) -> list[str]:
     """Remove the given files that belong to this user and that no process uses. Return the removed paths.
 
     A file and its companions are kept if another process has any of these files open, mapped or locked. The files are
-    locked during the removal. A process that also locks these files therefore cannot start to use them.
+    locked during the removal. A process that locks files before use therefore cannot start to use a file during its
+    removal.
     """
     removed: list[str] = []
     with _Locks() as locks:

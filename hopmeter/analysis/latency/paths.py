@@ -76,8 +76,8 @@ def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host
     """Return the time of the second-to-last lookup of the newest message, on the clock of `host`. If several flows of
     the path look up the newest message (`latest`), the earliest time is used.
 
-    If a message is due after this time, its effect may come only after the trial. The reaction time of a message
-    without an effect in the trial would say nothing about the transport.
+    If a message is due after the second-to-last lookup, its effect may come only after the trial. The reaction time of
+    a message without an effect in the trial would say nothing about the transport.
     """
     looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)

@@ -133,8 +133,8 @@ class WorstFlows:
     def _question(self, one: str, other: str) -> Question:
         """Return the observations that compare two cells, each by its own worst flow.
 
-        Each cell's p99 is divided by the best transport's p99 for the same flow. To compare these two ratios, multiply
-        each cell's p99 by the best p99 of the other cell's flow.
+        Each cell's p99 is divided by the best transport's p99 for the same flow. To compare the ratios of two cells,
+        multiply each cell's p99 by the best p99 of the other cell's flow.
         """
         flows = [self.flow(cell) or "" for cell in (one, other)]
         best = [self.flows[name].best or "" for name in flows]

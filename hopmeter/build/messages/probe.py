@@ -1,6 +1,6 @@
 """Writes a probe schema with one field of the message's type.
 
-The code that is generated for this field reveals the type's name in each language, so hopmeter need not know the naming
+The generated code for the probe's field reveals the type's name in each language, so hopmeter need not know the naming
 rules.
 """
 

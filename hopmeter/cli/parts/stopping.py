@@ -1,5 +1,5 @@
-"""Ctrl-C handling for commands that measure nothing. Such commands report what they did, and leave no incomplete
-files."""
+"""Ctrl-C handling for commands that measure nothing. After Ctrl-C, the command reports what it did, and leaves no
+incomplete files."""
 
 from __future__ import annotations
 

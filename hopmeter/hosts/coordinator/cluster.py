@@ -1,4 +1,4 @@
-"""Hosts that are workers of a Dask cluster. Dask carries the messages between the coordinator and the agents on these
+"""Hosts that are workers of a Dask cluster. Dask carries the messages between the coordinator and the agents on the
 workers."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The schema files of a message, sent to a host that builds the message's codec library.
 
 Paths are relative to a directory that contains the schema and all its imports. The name of the codec library depends
-only on these paths and on the files' content, so both hosts use the same name.
+only on the files' relative paths and content, so both hosts use the same name.
 """
 
 from __future__ import annotations
