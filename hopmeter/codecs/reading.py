@@ -1,7 +1,7 @@
 """Converts frames to objects.
 
-Each header is validated once and compiled to a function that builds the object. The function is cached for identical
-headers.
+Each header is validated and compiled to a function that builds the object. The compiled function is cached for
+identical headers.
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ class Participant:
         return Qos(*self._history_policies(reliable=True, volatile=True))
 
     def request_qos(self, link: Link) -> Qos:
-        """Return the quality of service of a client's writer. Requests that a callback serves go through the queue."""
+        """Return the quality of service of a client's writer. A request to a callback server goes through a queue of
+        Cyclone DDS (see `_is_queued`)."""
         return Qos(*self._history_policies(reliable=True, volatile=True), *_priority(queued=link.wait == "callback"))
 
     def waitset(self, reader: DataReader[Any]) -> WaitSet:

@@ -48,8 +48,8 @@ class Subscriber:
         return count
 
     def _receive(self, waits: bool) -> bool:
-        """Receive the rest of an incomplete frame, or otherwise everything that fits. Return whether any byte
-        arrived."""
+        """If a frame is incomplete, receive its missing bytes; otherwise, receive everything that fits into the buffer.
+        Return whether any byte arrived."""
         rest, flags = self._next_read()
         try:
             came = self._connection.recv_into(rest, 0, flags if waits else socket.MSG_DONTWAIT)

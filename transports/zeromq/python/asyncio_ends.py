@@ -1,5 +1,5 @@
 """The wait `callback`: an event loop awaits a socket's messages, as in Python services. Sending needs no event loop,
-because it never waits."""
+because a send never waits."""
 
 from __future__ import annotations
 
