@@ -168,7 +168,7 @@ def _try_array(profile: Profile, encode: Encoder, decode: Callable[[Any], Any], 
     except BaseException as cause:
         raise _array_refusal(profile, array, str(cause)) from cause
     if type(back) is not np.ndarray or back.shape != probe.shape or not _has_same_bytes(back, probe):
-        raise _array_refusal(profile, array, "it would arrive as another array")
+        raise _array_refusal(profile, array, "it would arrive as a different array")
     if dtypes.to_node(back.dtype) != node:
         raise _array_refusal(profile, array, f"it would arrive as {back.dtype}")
 

@@ -60,7 +60,7 @@ def unpack(header: bytes) -> tuple[Any, int, int]:
     Raises CodecError if the header is invalid or has an unsupported version.
     """
     if len(header) < PREFIX.size:
-        raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is cut off")
+        raise CodecError("E-FRAME-LENGTH", f"a header of {len(header)} bytes is truncated")
     magic, version, flags, reserved, frames, size = PREFIX.unpack_from(header)
     if magic != MAGIC:
         raise CodecError("E-HEADER", "this is not a header of hopmeter's codecs")

@@ -92,7 +92,7 @@ def _check(name: str, runs: Sequence[Run]) -> None:
         raise UsageError(
             "E-BASELINE-RUNS",
             f"baseline {name}: {LEAST_RUNS} runs at least an hour apart are needed; these {len(runs)} have {hours}",
-            "measure the scenario again at other hours: only then does a baseline know how this machine drifts",
+            "measure the scenario again at another hour: only runs of different hours show how this machine drifts",
         )
     keys = [set(matching.rows_by_key(run)) for run in runs]
     if not set.intersection(*keys):
@@ -104,7 +104,7 @@ def _start(run: Run) -> datetime:
         return datetime.fromisoformat(run.text("started")).astimezone()
     except ValueError as cause:
         remedy = "name runs of this version of hopmeter"
-        raise UsageError("E-RUN-DAMAGED", f"{run.folder} does not say when it started", remedy) from cause
+        raise UsageError("E-RUN-DAMAGED", f"{run.folder} does not contain its start time", remedy) from cause
 
 
 def _hours(starts: Sequence[datetime]) -> int:

@@ -13,9 +13,11 @@ from hopmeter.scenario.workload import Keys
 class Background(Keys):
     """A background load that is the same in every trial."""
 
-    cpu: Share | None = Field(None, description="How busy the load keeps each of its cores.")
-    memory: Traffic | None = Field(None, description="How many bytes a second the load copies, on all its cores.")
-    cores: Cores | None = Field(None, description="The cores of the load; by default all that hopmeter may use.")
+    cpu: Share | None = Field(None, description="The utilization of each core of the load.")
+    memory: Traffic | None = Field(
+        None, description="How many bytes per second the load copies, on all its cores together."
+    )
+    cores: Cores | None = Field(None, description="The cores of the load; by default all cores that hopmeter may use.")
 
     @model_validator(mode="after")
     def _check_load(self) -> Background:

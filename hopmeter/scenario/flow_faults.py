@@ -121,7 +121,7 @@ def _call_faults(key: str, flow: Flow, participants: Mapping[str, Participant]) 
         )
     sender = participants.get(flow.sender)
     if sender and sender.threads != "per-flow" and sender.threads < flow.concurrency:
-        said = f"`{flow.sender}` handles {sender.threads} at once, too few for {flow.concurrency} calls under way"
+        said = f"`{flow.sender}` handles {sender.threads} at once, too few for {flow.concurrency} concurrent calls"
         yield "E-VALUES-CONFLICT", f"{key}.concurrency: {said}; give it more `threads`, or omit them"
 
 

@@ -87,7 +87,10 @@ def _default_faults(scenario: WithWorkload) -> Iterator[Fault]:
 def _axis_faults(scenario: WithWorkload) -> Iterator[Fault]:
     """Check that at least one flow uses the scenario's transport, if the scenario names a transport."""
     if has_own_transports(scenario.flow) and getattr(scenario, "transport", None) is not None:
-        yield "E-VALUES-CONFLICT", "transport: each flow has a transport of its own, so no flow uses this one; omit it"
+        yield (
+            "E-VALUES-CONFLICT",
+            "transport: each flow names its own transport, so no flow uses the scenario's transport; omit it",
+        )
 
 
 def has_own_transports(flows: Mapping[str, Flow]) -> bool:
@@ -101,7 +104,7 @@ def _circle_faults(flows: Mapping[str, Flow]) -> Iterator[Fault]:
         TopologicalSorter(caused).prepare()
     except CycleError as circle:
         names = " → ".join(reversed(circle.args[1]))
-        yield "E-VALUES-CONFLICT", f"flow.{circle.args[1][0]}.after: the flows {names} form a circle"
+        yield "E-VALUES-CONFLICT", f"flow.{circle.args[1][0]}.after: the flows {names} form a cycle"
 
 
 def _idle_faults(participants: Iterable[str], flows: Mapping[str, Flow]) -> Iterator[Fault]:

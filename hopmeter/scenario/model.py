@@ -69,13 +69,13 @@ class Axes(ConditionKeys):
     messages: Count | None = Field(None, description="Messages measured in each trial.")
     duration: Span | None = Field(
         None,
-        description=f"How long each trial measures, instead of messages; trials of {UNSCHEDULED} end after "
+        description=f"The measured duration of each trial, instead of `messages`; trials of {UNSCHEDULED} end after "
         f"at most {MOST_UNSCHEDULED_MESSAGES:,} messages.",
     )
     warmup: Annotated[int, Field(ge=0, le=MOST_MESSAGES)] | None = Field(
-        None, description="Messages sent before the measured ones."
+        None, description="The number of warm-up messages before the measured messages."
     )
-    trials: Count | None = Field(None, description="How often to execute each cell, each time in new processes.")
+    trials: Count | None = Field(None, description="The number of trials of each cell, each in new processes.")
 
     @model_validator(mode="after")
     def _one_length(self) -> Axes:
@@ -93,9 +93,11 @@ class Case(Axes):
 class Look(Axes):
     """Values for the short form of the scenario, which takes a few minutes; `--full` ignores them."""
 
-    budget: Span | None = Field(None, description="How long the trials may take in total.")
+    budget: Span | None = Field(None, description="The maximum total time of all trials.")
     until: Until | None = Field(None, description="The decision that ends the run before its budget ends.")
-    drain: Duration | None = Field(None, description="How long receivers wait for late messages.")
+    drain: Duration | None = Field(
+        None, description="How long receivers wait for late messages after the last message."
+    )
 
 
 class Scenario(Axes):
@@ -105,21 +107,22 @@ class Scenario(Axes):
     question: str = Field(description="The question that the scenario answers, as a sentence.")
     quick: bool = Field(False, description="Label the results as a quick look, which is too short for decisions.")
     case: list[Case] = Field(
-        [], description="Several sets of cells for one question; each inherits the keys above that it does not set."
+        [],
+        description="Several sets of cells for one question; each inherits the scenario's keys that it does not set.",
     )
     budget: Span | None = Field(
         None,
-        description="How long the trials may take in total, instead of a number of trials. Rounds continue until the "
-        "question is decided or the time is over; a search for the highest rate ends with the budget.",
+        description="The maximum total time of all trials, instead of a number of trials. Rounds continue until the "
+        "question is decided or the time is used up; a search for the highest rate ends with the budget.",
     )
     until: Until | None = Field(
         None,
         description='The question to decide within the budget: the "order" of all cells of a table, the "best" cell, '
-        'whether each cell meets what is in "require", or every median within "±5%"; by default "require" if '
-        'something is required, otherwise "order".',
+        'whether each cell meets its "require" limits, or each median to within "±5%"; by default "require" if '
+        'the scenario has requirements, otherwise "order".',
     )
     look: Look | None = Field(
-        None, description="Values that replace those of the scenario for a look of minutes, unless --full is given."
+        None, description="Values that replace the scenario's values in the quick look, unless --full is given."
     )
     search: Search | None = Field(
         None, description="Search for the highest rate of each cell, instead of measuring given rates."
@@ -129,48 +132,54 @@ class Scenario(Axes):
     path: dict[Name, Path] = Field({}, description="The paths that flows of a workload form, by name.")
     alone: bool = Field(
         False,
-        description="Measure each flow of a workload with a deadline also alone, with the flows that cause it, to show "
-        "what the company of the others costs it; multiplies the number of cells.",
+        description="Also measure each flow with a deadline alone, with only the flows that cause it, to show "
+        "how much the other flows of the workload delay it; multiplies the number of cells.",
     )
     include: list[str] = Field(
         [],
-        description="Folders in which the schemas of messages find imported files, relative to the scenario's file; "
+        description="Folders with files that message schemas import, relative to the scenario's file; "
         "folders above a schema need not be listed.",
     )
-    background: Background | None = Field(None, description="A load of the machine alongside the nodes of each trial.")
+    background: Background | None = Field(None, description="A background load on the machine during each trial.")
     columns: list[ColumnName] = Field([], description="Columns of cells.parquet that matter for the question.")
     require: list[Requirement] = Field(
-        [], description="Requirements that a cell meets, misses or leaves undecided, each a limit of a metric."
+        [], description="Limits of metrics, which each cell meets, misses or leaves undecided."
     )
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = Field(
-        None, description="Seed of the order of trials; if absent, hopmeter chooses and records a random seed."
+        None, description="The seed for the order of trials; by default, hopmeter chooses and records a random seed."
     )
     spin_us: Stretch = Field(
         None,
-        description="How long before a message is due, or a sleeping work ends, a node spins instead of sleeping; "
-        "by default measured from how late sleeps end on this machine.",
+        description="How long a node spins, instead of sleeping, before a message is due or a `sleep` work ends; "
+        "by default derived from the wake-up delays on this machine.",
     )
-    drain: Duration = Field("200ms", description="How long receivers wait for late messages.")
+    drain: Duration = Field("200ms", description="How long receivers wait for late messages after the last message.")
     retry: Duration = Field("1s", description="How long the source retries a refused message.")
     patience: Span = Field(
         "10s",
-        description="How long a client waits for a reply beyond the requested work, and a flow with `returns` for a "
-        "message, before the next one is sent.",
+        description="How long a client waits for a reply in addition to the requested work, and a flow with `returns` "
+        "for a message to return, before the next message is sent.",
     )
-    timeout: Span = Field("20s", description="How long a node may take for each step of its start and end.")
+    timeout: Span = Field(
+        "20s", description="The maximum time that a node may take for each step of its start and end."
+    )
     reply: Literal["echo", "header"] = Field(
-        "echo", description="The reply of a server: the whole request, or only its header."
+        "echo", description="The content of a server's reply: the whole request, or only the request's header."
     )
-    checksum: bool = Field(False, description="Check every payload, not only those of the warm-up and the last one.")
-    fifo: Annotated[int, Field(ge=0, le=99)] = Field(0, description="SCHED_FIFO priority; 0 is the ordinary scheduler.")
+    checksum: bool = Field(
+        False, description="Check every payload, not only those of the warm-up and of the last message."
+    )
+    fifo: Annotated[int, Field(ge=0, le=99)] = Field(
+        0, description="The SCHED_FIFO priority of the nodes; 0 selects the normal scheduler."
+    )
     mlock: bool = Field(False, description="Lock all memory of the nodes in RAM.")
     no_idle_states: bool | Literal["both"] = Field(
         False,
-        description="Keep idle cores from sleeping and halting (/dev/cpu_dma_latency at 0); both: measure with and "
-        "without, if this user may write that file and the run has a budget, which then decides the order with "
+        description='Keep idle cores awake (/dev/cpu_dma_latency at 0). "both" measures with idle cores awake and '
+        "asleep, if this user may write that file and the run has a budget; the order is then decided with "
         "idle cores kept awake.",
     )
-    sample_cpu: bool = Field(False, description="Sample the CPU of each process every second into cpu/.")
+    sample_cpu: bool = Field(False, description="Record the CPU use of each process every second in cpu/.")
     why: bool = Field(
         False,
         description="Measure each cell once more, outside the ranking, and report why its slowest messages are slow.",

@@ -29,7 +29,7 @@ def _check_name(name: str) -> str:
     if not re.match(NAME, name):
         raise RefusedValueError(
             "E-VALUE-FORM",
-            f'"{name}" is no name; use at most 31 characters of a-z, 0-9, _ and -, and begin with a letter',
+            f'"{name}" is not a valid name; use at most 31 characters of a-z, 0-9, _ and -, and begin with a letter',
         )
     return name
 
@@ -51,16 +51,24 @@ class Participant(Keys):
     """A program: one process, in which several flows may start and end."""
 
     host: Name | None = Field(
-        None, description="The host on which it runs: a name in the file of `--hosts`, or a worker of `--cluster`."
+        None,
+        description="The host of the participant: a name in the `--hosts` file, or a worker of `--cluster`.",
     )
-    language: OneLanguage | None = Field(None, description="rust, c++ or python; by default that of the scenario.")
-    wait: AskedWait | None = Field(None, description="How it waits for messages; by default as the scenario says.")
-    cores: Cores | None = Field(None, description="The cores of its threads; by default as the scenario says.")
+    language: OneLanguage | None = Field(
+        None, description="The participant's language: rust, c++ or python; by default the scenario's language."
+    )
+    wait: AskedWait | None = Field(
+        None, description="How the participant waits for messages; by default the scenario's `wait`."
+    )
+    cores: Cores | None = Field(
+        None, description="The cores of the participant's threads; by default the scenario's `cores`."
+    )
     fifo: Annotated[int, Field(ge=0, le=99)] | None = Field(
-        None, description="SCHED_FIFO priority, 0 for the ordinary scheduler; by default as the scenario says."
+        None, description="The SCHED_FIFO priority (0 selects the normal scheduler); by default the scenario's `fifo`."
     )
     threads: Literal["per-flow"] | Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = Field(
-        "per-flow", description="How many messages it handles at once: as many as it has flows, or a number."
+        "per-flow",
+        description="How many messages the participant handles at once: one for each of its flows, or a fixed number.",
     )
 
 
@@ -81,38 +89,40 @@ class Flow(FlowConditions):
 
     sender: Name = Field(alias="from", description="The participant that sends or calls.")
     to: Names | None = Field(None, description="The participants that receive each message.")
-    call: Names | None = Field(None, description="The participants that are called, instead of `to`.")
+    call: Names | None = Field(None, description="The participants that the sender calls, instead of `to`.")
     replay: Replay | None = Field(
         None,
         description="A recording and one of its topics: messages have the times, sizes and bytes of the recording.",
     )
     speed: Annotated[float, Field(ge=LEAST_SPEED, le=MOST_SPEED)] = Field(
-        1.0, description="How many times as fast the recording is replayed."
+        1.0, description="The speed of the replay, as a multiple of the recorded speed."
     )
-    loop: bool = Field(False, description="Begin the recording again when it ends; otherwise the flow ends with it.")
+    loop: bool = Field(False, description="Repeat the recording; without `loop`, the flow ends with the recording.")
     after: Names | None = Field(None, description="The flows whose arrival at `from` causes a message of this flow.")
     join: Literal["any", "all"] = Field(
-        "any", description="With several flows in `after`: a message for each arrival, or for one of each flow."
+        "any",
+        description="With several flows in `after`: a message for each arrival (any), or for one of every flow (all).",
     )
     every: Annotated[int, Field(ge=1)] = Field(1, description="Only every n-th arrival causes a message.")
     repeat: Annotated[int, Field(ge=1, le=MOST_REPEATED)] = Field(
-        1, description="How many messages such an arrival causes, one after the other, with the work before each."
+        1,
+        description="How many messages each triggering arrival causes in sequence, with the work before each message.",
     )
     latest: Name | None = Field(
         None, description="A flow with a clock bases each message on the newest message of this flow."
     )
     during: Name | None = Field(None, description="The call during which `from` makes this call.")
     concurrency: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = Field(
-        1, description="The most calls under way at once; a call that is due meanwhile waits."
+        1, description="The maximum number of concurrent calls; a call that is due beyond this number waits."
     )
     returns: Name | None = Field(
         None,
         description='With pace = "closed": the next message is sent when a message of this flow has arrived at `from`.',
     )
     receiver_work: Work = Field("none", description="The work of each receiver for each message.")
-    deadline: Duration | None = Field(None, description="The most time from when a message is due until it arrives.")
+    deadline: Duration | None = Field(None, description="The maximum time from when a message is due until it arrives.")
     transport: str | None = Field(
-        None, description="The transport of this flow alone; by default that of the scenario, which may be an axis."
+        None, description="The transport of only this flow; by default the scenario's transport, which may be an axis."
     )
     settings: dict[str, Setting] = Field({}, description="Settings of the flow's own transport, from its manifest.")
 
@@ -121,6 +131,8 @@ class Path(Keys):
     """Flows whose messages cause each other, in order."""
 
     flows: Annotated[list[Name], Field(min_length=2)] = Field(
-        description="The flows in order; each is caused by the one before it."
+        description="The flows in order; the flow before it causes the messages of each flow."
     )
-    deadline: Span | None = Field(None, description="The most time from the first flow to the last.")
+    deadline: Span | None = Field(
+        None, description="The maximum time from a message of the first flow to its effect in the last flow."
+    )

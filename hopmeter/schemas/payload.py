@@ -92,7 +92,7 @@ def parse_message(text: str) -> MessagePayload:
     found = FORM.fullmatch(text)
     if found is None:
         known = ", ".join(KIND + name for name in SHIPPED)
-        raise RefusedValueError("E-VALUE-FORM", f'"{text}" is no message of a schema; write {SYNTAX}; or {known}')
+        raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a message of a schema; write {SYNTAX}; or {known}')
     payload = MessagePayload(_whole(found["file"]), found["type"], _values(found["values"]), _include(found["include"]))
     _check_file(payload)
     return payload

@@ -87,7 +87,7 @@ def _check_text(file: Path) -> None:
     except OSError as cause:
         raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
     except ValueError as cause:
-        raise UsageError("E-SCHEMA", f"{file} is no schema: it is not UTF-8") from cause
+        raise UsageError("E-SCHEMA", f"{file} is not a schema: it is not UTF-8") from cause
 
 
 def _content(file: Path) -> bytes:

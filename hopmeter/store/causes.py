@@ -84,7 +84,7 @@ def _read_raw(path: Path) -> Causes:
         raise _damage(path, "are unfinished")
     _, record_bytes, endpoint, _, count = struct.unpack_from("<IIIIQ", content, 8)
     if (record_bytes, len(content)) != (RECORD.itemsize, HEAD_BYTES + count * RECORD.itemsize):
-        raise _damage(path, f"do not contain the {count} records that their head names")
+        raise _damage(path, f"do not contain the {count} records that their header announces")
     records: NDArray[Any] = np.frombuffer(content, RECORD, offset=HEAD_BYTES)
     columns = {name: records[name].astype(np.int64) for name in ("seq", "cause_endpoint", "cause_seq")}
     return columns | {"endpoint": np.full(count, endpoint, np.int64)}

@@ -80,7 +80,7 @@ def read_head(path: Path) -> Head:
         )
     if size != HEAD_BYTES + count * RECORD.itemsize:
         holds = (size - HEAD_BYTES) / RECORD.itemsize
-        raise _sample_error(path, f"contain {holds:g} records, but their head says {count}")
+        raise _sample_error(path, f"contain {holds:g} records, but their header announces {count}")
     return Head(endpoint, count, unrecorded)
 
 

@@ -132,7 +132,7 @@ def test_flows_that_cause_each_other_form_a_circle(tmp_path: Path) -> None:
     there = 'there = { from = "camera", to = "motor", after = "back" }\n'
     back = 'back = { from = "motor", to = "camera", after = "there" }\n'
     said = refusal(tmp_path, HEAD + PARTICIPANTS + FLOWS + there + back)
-    assert lacking(said, "E-VALUES-CONFLICT .after: there → back circle") == []
+    assert lacking(said, "E-VALUES-CONFLICT .after: there → back cycle") == []
     assert any(f"s.toml:{line}: flow." in said for line in (13, 14))
 
 

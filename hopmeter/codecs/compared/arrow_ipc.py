@@ -28,8 +28,8 @@ def _refuse_other(obj: Any) -> str:
     pa = import_package("pyarrow", "pyarrow")
     if type(obj) is pa.Table:
         schema = pa.ipc.read_schema(obj.schema.serialize())
-        return "" if schema.equals(obj.schema, check_metadata=True) else "its schema would arrive as another one"
-    return "" if type(obj) is pa.Tensor else "it is no array and no table"
+        return "" if schema.equals(obj.schema, check_metadata=True) else "its schema would arrive changed"
+    return "" if type(obj) is pa.Tensor else "it is neither an array nor a table"
 
 
 @check_with(Profile("arrow-ipc", {}, other=_refuse_other))
@@ -76,7 +76,7 @@ def _table(pa: Any, memory: Any) -> Any:
     found = [contents(message.metadata.to_pybytes()) for message in pa.ipc.MessageReader.open_stream(memory)]
     rows = max((rows for rows, _ in found), default=0)
     if rows > FREE_ROWS + 8 * memory.size:
-        raise CodecError("E-ROWS", f"no bytes in the frames prove the {rows} rows", "remove columns without data")
+        raise CodecError("E-ROWS", f"the frames contain no bytes for the {rows} rows", "remove columns without data")
     table = pa.ipc.open_stream(memory).read_all()
     table.validate(full=True)
     if any(is_odd for _, is_odd in found):

@@ -37,7 +37,7 @@ def _units(units: Any, frames: Frames, depth: int) -> str:
     powers = sorted(units.items())
     for name, power in powers:
         if float(power) != power:  # the exponent is a fraction such as 1/3
-            raise CodecError("E-UNIT", f"the exponent {power!r} of {name} is no float", "use a float as exponent")
+            raise CodecError("E-UNIT", f"the exponent {power!r} of {name} is not a float", "use a float as exponent")
     return node_of([(name, float(power)) for name, power in powers], frames, depth)
 
 

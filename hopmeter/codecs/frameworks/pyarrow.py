@@ -207,7 +207,7 @@ def _read_tensor(node: list[Any], reading: Reading) -> Maker:
     def build(frames: Any) -> Any:
         made = arrays.to_native_order(make(frames))
         if called is not None and len(called) != made.ndim:
-            raise CodecError("E-PARTS", "an Arrow tensor has another number of dimensions than of names")
+            raise CodecError("E-PARTS", "an Arrow tensor does not have one name for each dimension")
         return pa.Tensor.from_numpy(made, dim_names=called)
 
     return build

@@ -64,8 +64,8 @@ def _refuse_indexes(xr: Any, coords: Any, indexes: Any) -> None:
     if odd and xr.indexes.PandasMultiIndex not in kinds.values():
         raise CodecError(
             "E-NO-FORM",
-            f"the index of the coordinate {min(map(str, odd))!r} would not be made again",
-            "use `drop_indexes` and a coordinate that is named as its dimension",
+            f"the index of the coordinate {min(map(str, odd))!r} would not be recreated",
+            "use `drop_indexes` and a coordinate that is named after its dimension",
         )
 
 

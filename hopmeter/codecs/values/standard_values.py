@@ -80,7 +80,7 @@ def _fraction(obj: Fraction, frames: Frames, depth: int) -> str:
 def _path(obj: pathlib.PurePath, frames: Frames, depth: int) -> str:
     written = str(obj)
     if type(obj)(written) != obj:  # the text of a Windows path may be parsed as a path on a different drive
-        raise CodecError("E-NO-FORM", f"the path {obj!r:.80} has no text that gives it again", "send `it.parts`")
+        raise CodecError("E-NO-FORM", f"the path {obj!r:.80} cannot be restored from its text", "send `it.parts`")
     return f'["path","{type(obj).__name__}",{quote(written)}]'
 
 

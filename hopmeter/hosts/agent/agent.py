@@ -131,7 +131,7 @@ class Agent:
             else:
                 raise ValueError(f"say is {message['say'][:20]!r}")
         except (ValueError, KeyError, TypeError) as cause:
-            raise ChannelError(f"it sent a message that no coordinator sends: {cause}") from cause
+            raise ChannelError(f"it sent an invalid message: {cause}") from cause
 
     def _answer(self, number: int, ask: Ask) -> None:
         try:

@@ -68,7 +68,7 @@ class Caller:
         try:
             return next(self._steps, True)
         except ssl.SSLError as cause:
-            raise RefusedCallerError(f"its TLS is not that of --cert and --ca: {cause.strerror}") from cause
+            raise RefusedCallerError(f"its TLS certificate does not match --cert and --ca: {cause.strerror}") from cause
         except OSError as cause:
             raise RefusedCallerError(f"it left: {cause.strerror}") from cause
 
@@ -112,10 +112,10 @@ class Caller:
         if self._guard.secret is not None:
             handshake = Handshake(self._guard.secret, nonce, theirs)
             if not handshake.is_proof("coordinator", proof):
-                raise RefusedCallerError("its secret differs from that of --secret-file", "E-HOST-SECRET")
+                raise RefusedCallerError("its secret differs from the secret in --secret-file", "E-HOST-SECRET")
             self.codes, self._proof = handshake.codes("agent"), handshake.proof("agent")
         elif self._guard.admits_anyone() and peer_user(self.connection) != os.getuid():
-            raise RefusedCallerError("it is another user of this machine; use --secret-file", "E-HOST-SECRET")
+            raise RefusedCallerError("it runs as another user of this machine; use --secret-file", "E-HOST-SECRET")
 
     def welcome(self) -> None:
         """Tell the peer that its session begins. Raises OSError if the peer has disconnected."""

@@ -31,9 +31,9 @@ class Credentials:
         """Raise UsageError if the options are incomplete, leave the address unprotected, or do not apply to this kind
         of address."""
         if address.path and self.files.keys() & {"cert", "key", "ca"}:
-            raise UsageError("E-AGENT-CHANNEL", "a Unix socket has no TLS", "leave out --cert, --key and --ca")
+            raise UsageError("E-AGENT-CHANNEL", "a Unix socket has no TLS", "omit --cert, --key and --ca")
         if not address.stays_here and not self.files:
-            what = f"other machines can reach {address}, and a program that reaches an agent can start programs as you"
+            what = f"other machines can reach {address}, so their programs could start programs under your account"
             raise UsageError("E-AGENT-EXPOSED", what, "give --secret-file FILE, or --cert, --key and --ca")
         if 0 < len(self.files.keys() & {"cert", "key", "ca"}) < 3:
             raise UsageError("E-HOST-TLS", "TLS needs all of --cert, --key and --ca", "name all three files")

@@ -118,7 +118,7 @@ class Requests:
     @property
     def _command(self) -> Command:
         if self._of is None:
-            what = "`hopmeter agent` is there, and none of publish, listen, serve and ask"
+            what = "`hopmeter agent` is listening there, not publish, listen, serve or ask"
             raise HopmeterError("E-PEER-OTHER", what, "name the address of the other command: --meet HOST:PORT")
         return self._of
 
@@ -164,7 +164,7 @@ class Requests:
     def _start_trial(self, ask: Ask) -> dict[str, Any]:
         run, known = value_checks.matching(ask, "trial", value_checks.RUN), self._all_manifests()
         if run in self.trials or len(self.trials) >= MOST_TRIALS:
-            raise ValueError(f"the trial exists, or there are {MOST_TRIALS} trials")
+            raise ValueError(f"the trial already exists, or there are already {MOST_TRIALS} trials")
         names = value_checks.items(ask, "transports", 100)
         manifests = [known[value_checks.word({"transport": name}, "transport", known)] for name in names]
         part = self._here.trial(run, manifests)
@@ -248,7 +248,7 @@ class Requests:
     def _start_background(self, ask: Ask) -> dict[str, Any]:
         cores = tuple(value_checks.numbers(ask, "cores", 1 << 20))
         if self.background is not None or not set(cores) <= set(Machine.here().allowed):
-            raise ValueError(f"a load runs already, or a core of {cores} is not allowed here")
+            raise ValueError(f"a load is already running, or a core of {cores} is not allowed here")
         load = Load(cores, value_checks.decimal(ask, "cpu_percent"), value_checks.decimal(ask, "memory_gb_s"))
         self.background = self._here.start_background(load, self._logs / "background.log")
         self._here.note_alive()

@@ -65,7 +65,7 @@ class AgentTrial:
         """Start a node with the programs, adapters and directories of this host."""
         number = value_checks.number(ask, "node", 1 << 20)
         if number in self.nodes or len(self.nodes) >= MOST_NODES:
-            raise ValueError(f"node {number} exists, or there are {MOST_NODES} nodes")
+            raise ValueError(f"node {number} already exists, or there are already {MOST_NODES} nodes")
         manifest = self.manifests[value_checks.number(ask, "number", len(self.manifests) - 1)]
         language = value_checks.word(ask, "language", manifest.offers)
         settings = check_settings(manifest, value_checks.table(value_checks.table(ask, "spec"), "settings"))
@@ -92,7 +92,7 @@ class AgentTrial:
         valid on this host."""
         own = {"run": self.run, "transport": manifest.name}
         if any(spec.get(key) != value for key, value in own.items()):
-            raise ValueError("the spec is one of another run or transport")
+            raise ValueError("the spec belongs to another run or transport")
         for link in value_checks.table(spec, "links").values():
             if not value_checks.matching(link, "name", LINK).startswith(self.run):
                 raise ValueError("a link has the name of another run")
@@ -167,7 +167,7 @@ def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, An
         raise ValueError(f"the settings of {manifest.name} are {', '.join(manifest.settings) or 'none'}")
     for name, value in given.items():
         if manifest.settings[name].file and value != manifest.settings[name].default:
-            raise ValueError(f"the setting {name} of {manifest.name} names a file of another machine")
+            raise ValueError(f"the setting {name} of {manifest.name} names a file on another machine")
     return {name: manifest.settings[name].check(value) for name, value in given.items()}
 
 

@@ -25,7 +25,7 @@ CONNECTING_S = 10.0
 LONGEST_WORD = 1024
 CODE = re.compile(r"E-[A-Z0-9-]{1,40}")
 REMEDIES = {
-    "E-HOST-SECRET": "name the file that `hopmeter agent --secret-file` has made there: secret_file = FILE",
+    "E-HOST-SECRET": "specify the file that `hopmeter agent --secret-file` created there: secret_file = FILE",
     "E-HOST-BUSY": "wait until the other run has ended",
 }
 
@@ -67,7 +67,7 @@ class AgentSocket:
 
     def _no_tls(self, cause: OSError) -> HostError:
         if not isinstance(cause, ssl.SSLError):
-            return self._unreachable(f"the connection was cut while TLS began: {cause.strerror or cause}")
+            return self._unreachable(f"the connection was closed during the TLS handshake: {cause.strerror or cause}")
         what = f"the host {self._name} is refused at {self._address}: {cause.strerror or cause}"
         remedy = "check cert, key and ca of the host, and --cert, --key and --ca of its agent"
         return HostError("E-HOST-TLS", what, remedy)
@@ -89,7 +89,7 @@ class AgentSocket:
         except ssl.SSLError as cause:
             raise self._no_tls(cause) from cause
         except TimeoutError as cause:
-            what = f"no agent answers in {CONNECTING_S:.0f} s; an agent with --cert wants ca, cert and key"
+            what = f"no agent answers in {CONNECTING_S:.0f} s; an agent with --cert requires ca, cert and key"
             raise self._unreachable(what) from cause
         except (OSError, ChannelError, ValueError) as cause:
             raise self._unreachable(f"no agent answers: {getattr(cause, 'strerror', None) or cause}") from cause
@@ -97,8 +97,8 @@ class AgentSocket:
     def _handshake(self, challenge: dict[str, Any], own: str) -> Handshake | None:
         nonce, has_secret = value_checks.matching(challenge, "nonce", NONCE), challenge.get("secret") is True
         if has_secret != (self._secret is not None):
-            what = "it wants a secret, and you name none"
-            raise self._error("E-HOST-SECRET", what if has_secret else "it has no secret, and you name one")
+            what = "it requires a secret, but you gave none"
+            raise self._error("E-HOST-SECRET", what if has_secret else "it has no secret, but you gave one")
         return Handshake(self._secret, nonce, own) if self._secret is not None else None
 
     def _check_user(self) -> None:
@@ -125,7 +125,7 @@ class AgentSocket:
         self._connection.sendall(json.dumps(message).encode() + b"\n")
 
     def _error(self, code: str, why: str) -> HostError:
-        remedy = REMEDIES.get(code, "check the entry in the file of --hosts")
+        remedy = REMEDIES.get(code, "check the host's entry in the --hosts file")
         return HostError(code, f"the host {self._name} cannot be used at {self._address}: {why}", remedy)
 
     def _unreachable(self, why: str, kind: type[HostError] = HostError) -> HostError:

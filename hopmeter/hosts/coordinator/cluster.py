@@ -48,7 +48,7 @@ class Cluster:
         """Raise UsageError for a malformed address, and HostError for an unencrypted address of another machine."""
         found = ADDRESS.fullmatch(self.address)
         if found is None:
-            what = f'--cluster: "{self.address}" is no address of a scheduler'
+            what = f'--cluster: "{self.address}" is not the address of a scheduler'
             raise UsageError("E-VALUE-FORM", what, "--cluster tls://HOST:8786, or tcp://127.0.0.1:8786 on this machine")
         if found[1] == "tcp":
             check_encrypted(f"the scheduler {self.address}", self.address)
@@ -61,7 +61,7 @@ def check_encrypted(name: str, address: str) -> None:
     host = rest.rpartition(":")[0].strip("[]")
     if scheme == "tls" or _is_loopback(host):
         return
-    what = f"{name} is not on this machine and not encrypted; Dask executes whatever it receives"
+    what = f"{name} is on another machine and not encrypted; Dask executes any code that it receives"
     remedy = (
         "start scheduler and workers with --tls-ca-file, --tls-cert and --tls-key, and give "
         "--cluster tls://HOST:8786 --cluster-ca CA.pem --cluster-cert CERT.pem --cluster-key KEY.pem"
@@ -100,7 +100,7 @@ def connect_cluster(cluster: Cluster) -> Iterator[Any]:
             name="hopmeter",
         )
     except (OSError, ValueError, TypeError) as cause:
-        what = f"no scheduler of Dask answers at {cluster.address}: {describe(cause)}"
+        what = f"no Dask scheduler answers at {cluster.address}: {describe(cause)}"
         raise HostError("E-HOST-UNREACHABLE", what, "start `dask scheduler`, or correct --cluster") from cause
     try:
         yield client
@@ -120,7 +120,7 @@ def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
     security = make(require_encryption=is_encrypted, **files)
     for option, name in (("--cluster-ca", "tls_ca_file"), ("--cluster-cert", "tls_client_cert")):
         if is_encrypted and not getattr(security, name):
-            what = f"{cluster.address} needs {option}, and Dask's configuration has none either"
+            what = f"{cluster.address} needs {option}, which is not in Dask's configuration either"
             raise UsageError("E-CLUSTER-TLS", what, f"{option} FILE.pem")
     return security
 
@@ -141,7 +141,7 @@ def find_workers(client: Any) -> dict[str, Mapping[str, Any]]:
 def _check_worker(worker: Mapping[str, Any]) -> None:
     name, contact = str(worker["name"]), str(worker["contact"])
     if not re.fullmatch(NAME, name):
-        raise HostError("E-CLUSTER-WORKER", f"the worker {name} has no name that a scenario can have", WORKER)
+        raise HostError("E-CLUSTER-WORKER", f"the worker {name} has a name that is not allowed in a scenario", WORKER)
     if worker.get("nanny"):
         what = f"the worker {name} has a nanny, which changes how its processes use memory"
         raise HostError("E-CLUSTER-WORKER", what, WORKER)
@@ -149,7 +149,7 @@ def _check_worker(worker: Mapping[str, Any]) -> None:
     try:
         check_address(worker["host"])
     except ValueError as cause:
-        what = f"the worker {name} has the address {worker['host']}, which is no IP address"
+        what = f"the worker {name} has the address {worker['host']}, which is not an IP address"
         raise HostError("E-CLUSTER-WORKER", what, f"{WORKER} --contact-address tls://IP:PORT") from cause
 
 

@@ -31,7 +31,7 @@ def naming_damage(host: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as cause:
-        what = f"the agent on {host} sent something that no agent sends: {cause}"
+        what = f"the agent on {host} sent an invalid message: {cause}"
         remedy = "install the same version of hopmeter on all hosts"
         raise TrialFailedError("E-HOST-DAMAGED", what, remedy) from cause
 
@@ -201,7 +201,7 @@ class Connection:
 
     def _take(self, number: int, message: dict[str, Any]) -> None:
         if number not in self._open:
-            raise ValueError("it answers what it was not asked")
+            raise ValueError("it answered a request that was not sent")
         self._open.remove(number)
         if number in self._forgotten:
             self._forgotten.remove(number)
@@ -214,7 +214,7 @@ class Connection:
         """Mark the agent as lost, and return an error that states the reason."""
         self._busy.remove(self)
         self._gone = self._gone or self._why_gone() or why
-        remedy = "look at the host; `hopmeter hosts` shows whether it can be reached"
+        remedy = "check the host; `hopmeter hosts` shows whether it can be reached"
         return TrialFailedError("E-HOST-GONE", f"the host {self.name} is gone: {self._gone}", remedy, crash=True)
 
     def listen(self, trial: str, hear: Hear | None) -> None:

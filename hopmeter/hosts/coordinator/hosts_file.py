@@ -25,13 +25,13 @@ TARGET = re.compile(r"[A-Za-z0-9_.@:\[\]%/-]+")
 
 def _check_target(target: str) -> str:
     if not TARGET.fullmatch(target) or target.startswith("-"):
-        raise RefusedValueError("E-VALUE-FORM", f'"{target}" is no ssh target; write the same as after `ssh`')
+        raise RefusedValueError("E-VALUE-FORM", f'"{target}" is not an ssh target; write it as after `ssh`')
     return target
 
 
 def _check_image(image: str) -> str:
     if not IMAGE.fullmatch(image):
-        raise RefusedValueError("E-VALUE-FORM", f'"{image}" is no image; write the same as after `docker run`')
+        raise RefusedValueError("E-VALUE-FORM", f'"{image}" is not an image name; write it as after `docker run`')
     return image
 
 
@@ -40,13 +40,13 @@ def check_address(address: str) -> str:
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:
-        raise RefusedValueError("E-VALUE-FORM", f'"{address}" is no IP address') from None
+        raise RefusedValueError("E-VALUE-FORM", f'"{address}" is not an IP address') from None
 
 
 def _check_listens(text: str) -> str:
     address = AgentAddress.parse(text)
     if not address.path and not address.port:
-        raise RefusedValueError("E-VALUE-FORM", f'"{text}" has no port; write the one that the agent prints')
+        raise RefusedValueError("E-VALUE-FORM", f'"{text}" has no port; write the address that the agent prints')
     return text
 
 
@@ -56,46 +56,54 @@ class HostEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     ssh: Annotated[str, AfterValidator(_check_target)] | None = Field(
-        None, description="The target of `ssh`, such as jetson or user@10.0.0.2; the agent is started there."
+        None, description="The target of `ssh`, such as jetson or user@10.0.0.2, on which hopmeter starts the agent."
     )
     command: list[str] = Field(
-        ["hopmeter"], min_length=1, description="With ssh or container: the command hopmeter on that host."
+        ["hopmeter"], min_length=1, description="With ssh or container: the command that runs hopmeter on that host."
     )
     options: list[str] = Field(
-        [], description="With ssh or container: more options of `ssh` or of `docker run`, such as ['-p', '2222']."
+        [], description="With ssh or container: additional options for `ssh` or `docker run`, such as ['-p', '2222']."
     )
     agent: Annotated[list[str], Field(min_length=1)] | None = Field(
-        None, description="Instead of ssh: a command that is an agent on its stdin and stdout."
+        None, description="Instead of ssh: a command that runs an agent on its stdin and stdout."
     )
     listens: Annotated[str, AfterValidator(_check_listens)] | None = Field(
-        None, description="Instead of ssh: where an agent listens that was started by hand, HOST:PORT or unix:PATH."
+        None, description="Instead of ssh: the address of an agent that you started by hand, HOST:PORT or unix:PATH."
     )
     container: Annotated[str, AfterValidator(_check_image)] | None = Field(
-        None, description="Instead of ssh: an image with hopmeter; the agent is started in a container of it."
+        None,
+        description="Instead of ssh: a container image with hopmeter, in which hopmeter starts the agent.",
     )
     engine: Literal["docker", "podman"] | None = Field(
-        None, description="With container: the engine; by default docker, or podman if there is no docker."
+        None,
+        description="With container: the container engine; by default docker, or podman if docker is not installed.",
     )
     network: Literal["bridge", "host"] | None = Field(
-        None, description="With container: a network of its own (bridge, the default), or that of this machine (host)."
+        None,
+        description="With container: its own network (bridge, the default), or the network of this machine (host).",
     )
     shared_memory: bool | None = Field(
-        None, description="With container: whether it shares memory and a folder with the other containers that do."
+        None,
+        description="With container: whether it shares memory and a folder with other containers that set this key.",
     )
-    secret_file: Path | None = Field(None, strict=False, description="With listens: the file of the agent's secret.")
-    cert: Path | None = Field(None, strict=False, description="With listens: the certificate to show, a PEM file.")
-    key: Path | None = Field(None, strict=False, description="With listens: the key of cert, a PEM file.")
-    ca: Path | None = Field(None, strict=False, description="With listens: the authority of the agent's certificate.")
+    secret_file: Path | None = Field(
+        None, strict=False, description="With listens: the file that contains the agent's secret."
+    )
+    cert: Path | None = Field(None, strict=False, description="With listens: your own certificate, a PEM file.")
+    key: Path | None = Field(None, strict=False, description="With listens: the private key of cert, a PEM file.")
+    ca: Path | None = Field(None, strict=False, description="With listens: the certificate authority of the agent.")
     here: bool = Field(False, description="Whether this is the machine on which you start `hopmeter run`.")
     address: Annotated[str, AfterValidator(check_address)] = Field(
-        LOOPBACK, description="The IP address by which the other hosts reach it."
+        LOOPBACK, description="The IP address at which the other hosts reach this host."
     )
 
     @model_validator(mode="after")
     def _has_one_way(self) -> HostEntry:
         ways = (self.ssh, self.agent, self.listens, self.container)
         if sum(each is not None for each in ways) + self.here != 1:
-            raise RefusedValueError("E-HOST-ENTRY", "a host has one of ssh, agent, listens, container and here")
+            raise RefusedValueError(
+                "E-HOST-ENTRY", "a host needs exactly one of ssh, agent, listens, container and here"
+            )
         if self.container is None and any(each is not None for each in (self.engine, self.network, self.shared_memory)):
             raise RefusedValueError("E-HOST-ENTRY", "engine, network and shared_memory need container")
         return self
@@ -111,7 +119,7 @@ class HostEntry(BaseModel):
             return self
         address = AgentAddress.parse(self.listens)
         if address.path and any(files):
-            raise RefusedValueError("E-HOST-ENTRY", "a Unix socket has no TLS: leave out cert, key and ca")
+            raise RefusedValueError("E-HOST-ENTRY", "a Unix socket has no TLS: omit cert, key and ca")
         if not address.stays_here and self.secret_file is None and not any(files):
             what = f"listens = {self.listens} is on another machine: it needs secret_file, or cert, key and ca"
             raise RefusedValueError("E-HOST-ENTRY", what)
@@ -151,7 +159,9 @@ class HostsFile(BaseModel):
     def _is_here_once(self) -> HostsFile:
         here = [name for name, each in self.host.items() if each.here]
         if len(here) > 1:
-            raise RefusedValueError("E-HOST-ENTRY", f"only one host is here, and these are: {', '.join(here)}")
+            raise RefusedValueError(
+                "E-HOST-ENTRY", f"only one host may have here = true, but these have it: {', '.join(here)}"
+            )
         return self
 
 

@@ -69,7 +69,7 @@ class RemoteNode(Node):
             }
         elif word == "late":
             late_ms = value_checks.number(report, "by_ns") / 1e6
-            what = f"the host {self.host} heard `go` too late for {self.name}, by {late_ms:.1f} ms"
+            what = f"the host {self.host} received `go` too late for {self.name}, by {late_ms:.1f} ms"
             remedy = "measure again; if it happens again, the network between the hosts stalls"
             self._failed = TrialFailedError("E-HOST-LATE", what, remedy)
         elif word == "garbage":
@@ -115,13 +115,13 @@ class RemoteNode(Node):
         """Raise ValueError if the results do not match the node's endpoints."""
         found = [(each["id"], each["role"]) for each in value_checks.items(done, "endpoints")]
         if sorted(found) != sorted(self.endpoints.items()):
-            raise ValueError("its endpoints are others than those of the spec")
+            raise ValueError("its endpoints differ from those of the spec")
         value_checks.table(done, "resources")
         value_checks.table(done, "facts")
         for each in done["endpoints"]:
             for key, value in each.items():
                 if key != "role" and not isinstance(value, int | float | bool | None):
-                    raise ValueError(f"{key} of an endpoint is no number")
+                    raise ValueError(f"{key} of an endpoint is not a number")
 
     def has_ended(self) -> bool:
         """Return whether the node has exited or its host is lost."""

@@ -105,7 +105,7 @@ class RemoteTrial:
         self._logs[f"broker{order.number}"] = order.log
         environment = value_checks.texts(answer, "environment")
         if not set(environment) <= set(told.environment):
-            raise ValueError("the broker provides other variables than its manifest says")
+            raise ValueError("the broker's variables differ from those in its manifest")
         broker = RemoteBroker(self._host.connection, value_checks.text(answer, "address"), environment)
         self._brokers[order.number] = broker
         return broker
@@ -190,7 +190,7 @@ class RemoteTrial:
             for answer in chain([first], rest):
                 file.write(decode(value_checks.text(answer, "data", 2 * PIECE_BYTES)))
             if file.tell() != size:
-                raise ValueError(f"the file {name} has another length than {size}")
+                raise ValueError(f"the file {name} has a length other than {size}")
 
     def _post_piece(self, name: str, offset: int, patience_s: float = PATIENCE_S) -> Question:
         size = PIECE_BYTES if offset else FIRST_BYTES

@@ -39,7 +39,7 @@ class AgentAddress:
         host, _, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not host or not host.isprintable() or not (port.isascii() and port.isdecimal() and int(port) < 1 << 16):
-            what = f'"{text}" is no HOST:PORT, such as 10.0.0.2:7777, and no {UNIX}PATH'
+            what = f'"{text}" is neither HOST:PORT, such as 10.0.0.2:7777, nor {UNIX}PATH'
             raise RefusedValueError("E-VALUE-FORM", what)
         return cls(LOOPBACK if host == "localhost" else host, int(port))
 
@@ -84,7 +84,7 @@ class AgentAddress:
             made = self._bind_path() if self.path else self._bind_port()
         except (OSError, UnicodeError) as cause:
             what = f"nothing can listen on {self}: {getattr(cause, 'strerror', None) or cause}"
-            remedy = f"name an address of this machine and a free port: {option} HOST:PORT"
+            remedy = f"specify an address of this machine and a free port: {option} HOST:PORT"
             raise UsageError("E-AGENT-LISTEN", what, remedy) from cause
         try:
             with made:
@@ -102,7 +102,7 @@ class AgentAddress:
         path = Path(self.path)
         folder = path.parent.stat()
         if folder.st_uid != os.getuid() or folder.st_mode & 0o077:
-            raise OSError(0, f"others can use its folder; `chmod 700 {path.parent}` makes it yours alone")
+            raise OSError(0, f"other users can use its folder; `chmod 700 {path.parent}` makes it yours alone")
         made = socket.socket(socket.AF_UNIX)
         try:
             self._remove_stale()

@@ -21,7 +21,7 @@ MOST_CHARACTERS = 400
 MOST_BYTES = 10_000
 PLAIN = (
     (r"connect to the Docker daemon|unable to connect to Podman", "the daemon of its container engine does not run"),
-    (r"permission denied .*Docker daemon", "you may not use its container engine"),
+    (r"permission denied .*Docker daemon", "you do not have permission to use its container engine"),
     (r"No such image|image not known|Unable to find image", "there is no such image; build it, or pull it"),
     (r"Could not resolve hostname", "its name is unknown to ssh"),
     (r"Host key verification failed", "ssh does not trust its host key; log in once with `ssh` and accept the key"),
@@ -60,7 +60,7 @@ class AgentProcess:
                 )
         except OSError as cause:
             what = f"the command of the host {name} does not start: {command[0]}: {cause.strerror}"
-            raise HostError("E-HOST-UNREACHABLE", what, "correct its entry in the file of --hosts") from cause
+            raise HostError("E-HOST-UNREACHABLE", what, "correct its entry in the --hosts file") from cause
         assert self._process.stdin is not None and self._process.stdout is not None, "they are pipes"
         self._pipes = (self._process.stdin, self._process.stdout)
         self.channel = LineChannel(self._process.stdout.fileno(), self._process.stdin.fileno())

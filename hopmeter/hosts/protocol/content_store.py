@@ -61,5 +61,5 @@ class ContentStore:
             return
         if content_hash(part) != name:
             part.unlink()
-            raise ValueError(f"the file {name} has other content than its name says")
+            raise ValueError(f"the file {name} has content that does not match its name")
         part.rename(self._folder / name)

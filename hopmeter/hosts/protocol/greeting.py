@@ -69,7 +69,7 @@ class Greeting:
         if message.get("say") != "hello" or not all(type(each) is int for each in numbers.values()):
             raise ValueError("no greeting")
         if not all(isinstance(each, str) and TEXT.fullmatch(each) for each in words.values()):
-            raise ValueError("a word of the greeting is no short text")
+            raise ValueError("a field of the greeting is not a short text")
         if words["role"] != role:
             raise ValueError(f"no {role} sends it")
         return cls(**{**words, **numbers})  # type: ignore[arg-type]

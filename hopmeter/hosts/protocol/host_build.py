@@ -40,7 +40,7 @@ class BuildOrder:
         """Raise ValueError if a name or a setting is malformed."""
         for word in (*self.transports, *self.languages, *self.codecs):
             if not WORD.fullmatch(word):
-                raise ValueError("a transport, a language or a codec is no word")
+                raise ValueError("a transport, a language or a codec is not a valid word")
         for setting in self.settings:
             if not SETTING.fullmatch(setting):
                 raise ValueError("no setting: NAME=A,B is one")

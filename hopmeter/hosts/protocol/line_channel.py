@@ -134,9 +134,9 @@ class LineChannel:
         try:
             message = parse(line)
         except ValueError as cause:
-            raise ChannelError(f"it sent {_show(line)}, which is no message") from cause
+            raise ChannelError(f"it sent {_show(line)}, which is not a message") from cause
         if not isinstance(message, dict) or not isinstance(message.get("say"), str):
-            raise ChannelError(f"it sent {_show(line)}, which is no message")
+            raise ChannelError(f"it sent {_show(line)}, which is not a message")
         return message
 
     def _read(self) -> bool:

@@ -54,12 +54,12 @@ def read_secret(path: Path, named: str) -> bytes:
             text = file.read(MOST_BYTES + 1).strip()
     except OSError as cause:
         what = f"{named}: {path} cannot be read: {cause.strerror}"
-        raise UsageError("E-HOST-SECRET", what, "copy the file that `hopmeter agent --secret-file` has made") from cause
+        raise UsageError("E-HOST-SECRET", what, "copy the file that `hopmeter agent --secret-file` created") from cause
     if about.st_uid != os.getuid() or about.st_mode & 0o077:
         raise UsageError("E-HOST-SECRET", f"{named}: others can use {path}", f"chmod 600 {path}")
     if not LEAST_CHARACTERS <= len(text) <= MOST_BYTES:
         what = f"{named}: {path} has {len(text)} characters, and a secret has {LEAST_CHARACTERS} to {MOST_BYTES}"
-        raise UsageError("E-HOST-SECRET", what, "let `hopmeter agent --secret-file` make the file")
+        raise UsageError("E-HOST-SECRET", what, "let `hopmeter agent --secret-file` create the file")
     return text
 
 
@@ -108,7 +108,7 @@ class LineCodes:
         self._got += 1
         code, text = line[:CODE_BYTES], line[CODE_BYTES:]
         if not hmac.compare_digest(code, _code(self._their_key, self._got, text)):
-            raise ChannelError("a line was changed on its way, or does not come from the other end")
+            raise ChannelError("a line was changed on the way, or does not come from the other side")
         return text
 
 

@@ -80,7 +80,7 @@ def _resolver(pattern: re.Pattern[str], folder: Path) -> Callable[[Any], str]:
 def _match(pattern: re.Pattern[str], path: Any) -> str:
     found = pattern.fullmatch(path) if isinstance(path, str) else None
     if found is None:
-        raise ValueError(f"the path {path!r} has another form than {pattern.pattern}")
+        raise ValueError(f"the path {path!r} does not have the form {pattern.pattern}")
     return found[1]
 
 

@@ -31,8 +31,7 @@ class TlsFiles:
             # Without the argument `password`, the library would prompt for the password of an encrypted key.
             made.load_cert_chain(self.cert, self.key, password="")
         except (OSError, ValueError) as cause:
-            what = (
-                f"{named}: {self.cert}, {self.key} and {self.ca} are no certificate, its key and an authority: {cause}"
-            )
-            raise UsageError("E-HOST-TLS", what, "name PEM files; the key must not need a password") from cause
+            files = f"{self.cert}, {self.key} and {self.ca}"
+            what = f"{named}: {files} are not a certificate, its key and its authority: {cause}"
+            raise UsageError("E-HOST-TLS", what, "specify PEM files; the key must not need a password") from cause
         return made

@@ -33,7 +33,7 @@ def text(message: Mapping[str, Any], key: str, longest: int = 1000) -> str:
     """Return a string of at most `longest` characters."""
     value = message.get(key)
     if not isinstance(value, str) or len(value) > longest:
-        raise ValueError(f"{key} is no text of at most {longest} characters")
+        raise ValueError(f"{key} is not a text of at most {longest} characters")
     return value
 
 
@@ -49,7 +49,7 @@ def matching(message: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> 
     """Return a string that fully matches the pattern."""
     value = text(message, key)
     if not pattern.fullmatch(value):
-        raise ValueError(f"{key} has another form than {pattern.pattern}")
+        raise ValueError(f"{key} does not have the form {pattern.pattern}")
     return value
 
 
@@ -71,7 +71,7 @@ def items(message: Mapping[str, Any], key: str, most: int = MOST_ITEMS) -> list[
     """Return a list of at most `most` items."""
     value = message.get(key)
     if not isinstance(value, list) or len(value) > most:
-        raise ValueError(f"{key} is no list of at most {most}")
+        raise ValueError(f"{key} is not a list of at most {most} items")
     return value
 
 

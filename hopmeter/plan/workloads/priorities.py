@@ -55,7 +55,7 @@ def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
     if not greedy:
         return ""
     if len(greedy) >= len(capabilities.machine.allowed):
-        threads = f"its spinning threads and those of others with fifo are {len(greedy)}"
+        threads = f"it and the other participants with fifo have {len(greedy)} spinning threads"
         left = f"of {len(capabilities.machine.allowed)} cores one has to be left"
         return _fifo_reason(greedy[0].participant, f"{threads}, and {left}")
     cores = [core_of(cell, each.end) for each in greedy]

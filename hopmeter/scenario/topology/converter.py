@@ -32,7 +32,7 @@ END_KEYS = {*ENDS.values(), "msg_type", "srv_type", "msg_size", "period_ms", "fr
 OWN = "own"
 """The name suffix of the additional participant that receives the messages that a node sends to itself."""
 OTHER_SIDE = "name the file of the other side too, with a second --from"
-ALONE = "no message of it has both a sender and a receiver"
+ALONE = "none of its messages has both a sender and a receiver"
 
 
 @dataclass
@@ -207,4 +207,6 @@ def _executors(nodes: Sequence[Node]) -> list[str]:
     shared = [str(name) for name, many in named.items() if many > 1]
     if not shared:
         return []
-    return [f"Nodes that share an executor ({', '.join(shared)}) are participants of their own, each a process."]
+    return [
+        f"Nodes that share an executor ({', '.join(shared)}) become separate participants, each with its own process."
+    ]

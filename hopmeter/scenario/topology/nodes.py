@@ -83,7 +83,7 @@ def _read_json(path: Path) -> Any:
 
 def topology_error(path: Path, said: str) -> UsageError:
     """Return the error for a file that cannot be converted to a workload."""
-    what = f"{path} is no topology of ros2-performance: {said}"
+    what = f"{path} is not a topology of ros2-performance: {said}"
     return UsageError("E-TOPOLOGY", what, "name a JSON file such as topology/sierra_nevada.json of that project")
 
 
@@ -116,7 +116,7 @@ def to_name(name: str) -> str:
     """Convert a name to a form that scenarios allow. Raises ValueError if no allowed character is left."""
     plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:LONGEST_NAME]
     if not re.match("[a-z]", plain):
-        raise ValueError(f'"{name}" is no name that a workload can have')
+        raise ValueError(f'"{name}" is not a valid name in a workload')
     return plain
 
 

@@ -58,7 +58,9 @@ def _parse(text: str, file: Path) -> dict[str, str]:
     """
     places = list(_places())
     if not places:
-        raise UsageError("E-FRAMEWORK-MISSING", f"{PARSER} of ROS 2 reads {SUFFIX} files, and no ROS 2 is here", REMEDY)
+        raise UsageError(
+            "E-FRAMEWORK-MISSING", f"{PARSER} of ROS 2 reads {SUFFIX} files, but ROS 2 is not installed here", REMEDY
+        )
     command = [sys.executable, "-I", str(PROGRAM), *places, SYSTEM]
     try:
         ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

@@ -67,7 +67,7 @@ class Text:
         if not isinstance(kind, idl.BasicType):
             raise RefusedError(f"the type {getattr(kind, 'name', kind)} is not defined here; write PACKAGE::msg::TYPE")
         if kind.typename in WITHOUT:
-            raise RefusedError(f"a field has the type {kind.typename}, which hopmeter does not carry")
+            raise RefusedError(f"a field has the type {kind.typename}, which hopmeter does not support")
         return NAMES.get(kind.typename, str(kind.typename))
 
     def _number(self, given: Any) -> Any:

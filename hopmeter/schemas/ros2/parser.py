@@ -59,7 +59,7 @@ def read_definition(file: Path) -> str:
     except OSError as cause:
         raise UsageError("E-FILE-UNREADABLE", f"{file} cannot be read: {cause.strerror}", "check the path") from cause
     except UnicodeDecodeError as cause:
-        raise UsageError("E-SCHEMA", f"{file} is no definition: it is not UTF-8", "save it as UTF-8") from cause
+        raise UsageError("E-SCHEMA", f"{file} is not a definition: it is not UTF-8", "save it as UTF-8") from cause
 
 
 def parse_all(text: str, name: str, file: str) -> list[Definition]:
@@ -153,7 +153,7 @@ def _full_name(base: str, package: str) -> str:
     if base in PRIMITIVES:
         return base
     if base in OF_ROS1:
-        raise _LineError(f"ROS 2 has no type {base}, only ROS 1 has", f"write {OF_ROS1[base]}")
+        raise _LineError(f"ROS 2 has no type {base}; only ROS 1 has this type", f"write {OF_ROS1[base]}")
     found = NAME.fullmatch(base)
     if found is None:
         raise _LineError(
