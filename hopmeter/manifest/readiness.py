@@ -56,6 +56,11 @@ class Readiness:
         """Return whether the node can run as one side of a duet. Nodes of earlier versions cannot run in a duet."""
         return bool(self.about.get("turns"))
 
+    @property
+    def begins_at_once(self) -> bool:
+        """Return whether the node's source can send without a test of the links. Nodes of earlier versions cannot."""
+        return bool(self.about.get("at_once"))
+
     def as_json(self) -> dict[str, Any]:
         """Return the readiness as a JSON object for `hopmeter transports --json`."""
         return {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hopmeter.model import units
-from hopmeter.model.conditions import Conditions
+from hopmeter.model.conditions import AT_ONCE, Conditions
 from hopmeter.model.paces import PACES, PaceKind
 
 PATIENCE_S = 10.0
@@ -32,6 +32,12 @@ class Axes(Conditions):
     def pacing(self) -> PaceKind:
         """Return the properties of the pace at which the source sends."""
         return PACES[self.pace]
+
+    @property
+    def begins_at_once(self) -> bool:
+        """Return whether the source sends without a test of the links, so that the time to the first message is
+        measured."""
+        return self.begin == AT_ONCE
 
     @property
     def is_ring(self) -> bool:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+BeginOrNone = Literal[
+    "begin"
+]
 RequireOrNone = Literal[
     "require"
 ]
@@ -23,10 +26,14 @@ FlagOrNone = Literal[
 RealOrNone = Literal[
     "rate_hz", "ramp_to_hz", "backlog_ms_per_s", "growth", "growth_low", "growth_high", "clock_uncertainty_us",
     "clock_residual_us", "achieved_hz", "achieved_mb_s", "forward_copies_per_message", "send_mean_us", "empty_hop_us",
-    "response_mean_us", "response_std_us", "response_min_us", "response_p50_us", "response_p90_us", "response_p99_us",
-    "response_p999_us", "response_max_us", "response_p50_low_us", "response_p50_high_us", "response_p99_low_us",
-    "response_p99_high_us", "response_p999_low_us", "response_p999_high_us", "reaction_mean_us", "reaction_std_us",
-    "reaction_min_us", "reaction_p50_us", "reaction_p90_us", "reaction_p99_us", "reaction_p999_us", "reaction_max_us",
+    "first_message_mean_us", "first_message_std_us", "first_message_min_us", "first_message_p50_us",
+    "first_message_p90_us", "first_message_p99_us", "first_message_p999_us", "first_message_max_us",
+    "first_message_p50_low_us", "first_message_p50_high_us", "first_message_p99_low_us", "first_message_p99_high_us",
+    "first_message_p999_low_us", "first_message_p999_high_us", "response_mean_us", "response_std_us",
+    "response_min_us", "response_p50_us", "response_p90_us", "response_p99_us", "response_p999_us", "response_max_us",
+    "response_p50_low_us", "response_p50_high_us", "response_p99_low_us", "response_p99_high_us",
+    "response_p999_low_us", "response_p999_high_us", "reaction_mean_us", "reaction_std_us", "reaction_min_us",
+    "reaction_p50_us", "reaction_p90_us", "reaction_p99_us", "reaction_p999_us", "reaction_max_us",
     "reaction_p50_low_us", "reaction_p50_high_us", "reaction_p99_low_us", "reaction_p99_high_us",
     "reaction_p999_low_us", "reaction_p999_high_us", "data_age_mean_us", "data_age_std_us", "data_age_min_us",
     "data_age_p50_us", "data_age_p90_us", "data_age_p99_us", "data_age_p999_us", "data_age_max_us",
@@ -59,17 +66,18 @@ RealOrNone = Literal[
     "decode_max_us", "decode_p50_low_us", "decode_p50_high_us", "decode_p99_low_us", "decode_p99_high_us",
     "decode_p999_low_us", "decode_p999_high_us", "ideal_us", "chain_per_hop_p50_us", "chain_per_hop_p90_us",
     "chain_per_hop_p50_low_us", "chain_per_hop_p50_high_us", "chain_per_hop_p90_low_us", "chain_per_hop_p90_high_us",
-    "pacing_error_p50_us", "pacing_error_p99_us", "highest_rate_hz", "lowest_failing_hz", "median_us",
-    "median_low_us", "median_high_us", "ratio_to_best", "ratio_to_best_low", "ratio_to_best_high", "deadline_us",
-    "missed_share", "missed_share_low", "missed_share_high", "worst_p99_ratio", "worst_p99_ratio_low",
-    "worst_p99_ratio_high", "times_alone", "times_alone_low", "times_alone_high", "times_alone_p99",
-    "times_alone_p99_low", "times_alone_p99_high", "floor_us", "times_floor", "times_floor_low", "times_floor_high",
-    "cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high", "cpu_us_per_message",
-    "voluntary_switches_per_message", "involuntary_switches_per_message", "minor_faults_per_message",
-    "major_faults_per_message", "loopback_bytes_per_message", "rss_peak_mb", "pss_mb", "cpu_percent_mean",
-    "cpu_percent_low", "cpu_percent_high", "background_cpu_percent", "background_memory_gb_s", "why_over_us",
-    "why_mean_us", "why_p50_us", "why_running", "why_core_wait", "why_waking", "why_behind", "why_work_sleep",
-    "why_stolen", "why_unknown", "why_minor_faults", "why_major_faults", "why_usual_minor_faults", "why_steal_percent"
+    "pacing_error_p50_us", "pacing_error_p99_us", "launch_us", "opening_us", "discovery_us", "lost_at_start",
+    "lost_after_open", "highest_rate_hz", "lowest_failing_hz", "median_us", "median_low_us", "median_high_us",
+    "ratio_to_best", "ratio_to_best_low", "ratio_to_best_high", "deadline_us", "missed_share", "missed_share_low",
+    "missed_share_high", "worst_p99_ratio", "worst_p99_ratio_low", "worst_p99_ratio_high", "times_alone",
+    "times_alone_low", "times_alone_high", "times_alone_p99", "times_alone_p99_low", "times_alone_p99_high",
+    "floor_us", "times_floor", "times_floor_low", "times_floor_high", "cpu_core_percent", "cpu_core_percent_low",
+    "cpu_core_percent_high", "cpu_us_per_message", "voluntary_switches_per_message",
+    "involuntary_switches_per_message", "minor_faults_per_message", "major_faults_per_message",
+    "loopback_bytes_per_message", "rss_peak_mb", "pss_mb", "cpu_percent_mean", "cpu_percent_low", "cpu_percent_high",
+    "background_cpu_percent", "background_memory_gb_s", "why_over_us", "why_mean_us", "why_p50_us", "why_running",
+    "why_core_wait", "why_waking", "why_behind", "why_work_sleep", "why_stolen", "why_unknown", "why_minor_faults",
+    "why_major_faults", "why_usual_minor_faults", "why_steal_percent"
 ]
 Whole = Literal[
     "payload_bytes", "frame_bytes", "relays", "sinks", "pairs", "messages", "warmup"
@@ -77,12 +85,12 @@ Whole = Literal[
 WholeOrNone = Literal[
     "largest_payload_bytes", "burst", "trials", "trials_good", "trials_repeated", "negative", "trimmed", "stray",
     "malformed", "foreign", "content_errors", "unrecorded", "sent", "received", "lost", "duplicated", "reordered",
-    "abandoned", "busy", "response_count", "response_lost", "reaction_count", "reaction_lost", "data_age_count",
-    "data_age_lost", "service_count", "service_lost", "hop_count", "hop_lost", "roundtrip_count", "roundtrip_lost",
-    "gather_count", "gather_lost", "server_count", "server_lost", "overhead_count", "overhead_lost", "excess_count",
-    "excess_lost", "copy_count", "copy_lost", "encode_count", "encode_lost", "decode_count", "decode_lost",
-    "rank_low", "rank_high", "rounds", "missed", "missed_in_a_row", "require_rounds", "p99_rounds", "cpu_samples",
-    "why_messages"
+    "abandoned", "busy", "first_message_count", "first_message_lost", "response_count", "response_lost",
+    "reaction_count", "reaction_lost", "data_age_count", "data_age_lost", "service_count", "service_lost",
+    "hop_count", "hop_lost", "roundtrip_count", "roundtrip_lost", "gather_count", "gather_lost", "server_count",
+    "server_lost", "overhead_count", "overhead_lost", "excess_count", "excess_lost", "copy_count", "copy_lost",
+    "encode_count", "encode_lost", "decode_count", "decode_lost", "rank_low", "rank_high", "rounds", "missed",
+    "missed_in_a_row", "require_rounds", "p99_rounds", "cpu_samples", "why_messages"
 ]
 RealsOrNone = Literal[
     "servers_roundtrip_mean_us", "servers_roundtrip_p50_us", "servers_roundtrip_p99_us", "sinks_service_mean_us",
@@ -117,6 +125,9 @@ class TypedColumns:
     def number(self, column: RealOrNone | Whole | WholeOrNone) -> float:
         """Return a number that cannot be missing, because the caller has chosen rows that have this number."""
         return float(self.get(column))
+
+    @overload
+    def __getitem__(self, column: BeginOrNone) -> Literal["linked", "at-once"] | None: ...
 
     @overload
     def __getitem__(self, column: RequireOrNone) -> Literal["meets", "undecided", "misses"] | None: ...

@@ -21,6 +21,8 @@ are rare."""
 MOST_MESSAGES = 1_000_000_000
 """The maximum number of messages in a trial. The samples of more messages would fill any disk."""
 MOST_ENDPOINTS = 1000
+LINKED, AT_ONCE = "linked", "at-once"
+"""The values of the condition `begin`."""
 UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 
 
@@ -318,6 +320,21 @@ class Conditions:
             sentence="with a ramp to {values} Hz",
         ),
     ] = None
+    begin: Annotated[
+        str,
+        Condition(
+            option="When the source sends its first message: linked (after tests of all links) or at-once.",
+            meaning="When the source sends its first message: `linked`, after probes have arrived on every link; "
+            "`at-once`, as soon as the source's own end is open, which measures the time to the first message.",
+            default=LINKED,
+            choices=(LINKED, AT_ONCE),
+            scope="graph",
+            in_first_ids=False,
+            titles={AT_ONCE: "sending at once"},
+            phrases={LINKED: "after tests of all links", AT_ONCE: "from the start of the programs"},
+            asks_default=False,
+        ),
+    ] = LINKED
 
 
 CONDITIONS = conditions_of(Conditions)

@@ -15,7 +15,7 @@ from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell
 from hopmeter.model.cell_parts import waits_of
 from hopmeter.model.condition_values import DECLARED, PARAMETERS, rates_of_keys, sending_s
-from hopmeter.model.conditions import CONDITIONS
+from hopmeter.model.conditions import AT_ONCE, CONDITIONS
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.language_choice import preferred_language
@@ -184,6 +184,9 @@ def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
         messages = max(ask.least, round(asked))
     warmup = max(2, min(1000, messages // 10)) if ask.warmup is None else ask.warmup
     limit = (span or PATIENCE_S) if rates is None else 1.5 * sending_s(rates, messages, warmup) + 3
+    if axes["begin"] == AT_ONCE:
+        # The first message counts, so there is no warm-up. A receiver that gets no message waits until the limit.
+        warmup, limit = 0, sending_s(rates, messages, 0) + 1 if rates else limit
     timed = rates is None and span is not None
     return {
         "rate_hz": rates and rates.first_hz,

@@ -20,6 +20,10 @@ from hopmeter.plan.workloads.workload_cells import expand_workload
 from hopmeter.plan.workloads.workload_rules import drop_impossible
 from hopmeter.scenario import Scenario, asks
 
+FIRST_MESSAGE_S = 0.5
+"""The assumed time, in seconds, to the first message of a trial. This assumption is used until a trial has been
+measured."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -49,6 +53,8 @@ def scheduled_s(cell: Cell) -> float:
     if cell.workload is not None:
         spans_s = [_sending_s(each) for each in cell.workload.flows if each.rate_hz]
         return max(spans_s, default=cell.schedule.limit_s) + cell.schedule.drain_s
+    if cell.axes.begins_at_once:
+        return FIRST_MESSAGE_S + cell.schedule.drain_s  # such a trial ends with its first message
     rates = rates_of(cell.axes)
     if rates is None:
         return min(

@@ -119,6 +119,16 @@ def _shape(cell: Cell, *_: object) -> str:
     return _waits(cell) or _works(cell)
 
 
+def _begin(cell: Cell, *_: object) -> str:
+    if not cell.axes.begins_at_once:
+        return ""
+    if cell.axes.pattern != "pubsub" or cell.axes.relays or not cell.axes.pacing.is_scheduled:
+        return tag("D-AT-ONCE", "begin at-once needs pubsub without relays, and a pace with a rate")
+    if cell.nodes.hosts:
+        return tag("D-AT-ONCE", "begin at-once compares times of one clock, so all nodes must run on this machine")
+    return ""
+
+
 def _waits(cell: Cell) -> str:
     """Reject a cell whose receivers wait in different ways, unless all receivers are sinks and there are no relays."""
     many = len(cell.axes.waits)
@@ -266,6 +276,9 @@ def _check_build(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
             what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"
             code = "D-NOT-BUILT" if missing == NOT_BUILT else "D-NOT-READY"
             return tag(code, f"{cell.axes.transport} ({language}) {what}; {_remedy(cell, get)}")
+        if cell.axes.begins_at_once and not state.begins_at_once:
+            said = f"{cell.axes.transport} ({language}) was built by a version without begin at-once"
+            return tag("D-NOT-BUILT", f"{said}; {_remedy(cell, '')}")
     return ""
 
 
@@ -283,6 +296,7 @@ RULES: tuple[Rule, ...] = (
     _check_offer,
     _choice_placements,
     _shape,
+    _begin,
     _copies,
     _size,
     _sizes,

@@ -150,6 +150,8 @@ def _common(cell: Cell, place: TrialContext, carrier: Carrier) -> dict[str, Any]
         "mlock": cell.nodes.mlock,
         "heap": cell.axes.heap,
         "no_idle_states": cell.nodes.no_idle_states,
+        # nodes of older versions know no `begin`
+        **({"begin": cell.axes.begin} if cell.axes.begins_at_once else {}),
     }
 
 

@@ -101,6 +101,8 @@ class RunningTrial:
 
     def start_nodes(self) -> None:
         """Start the nodes."""
+        if self.work.cell.axes.begins_at_once:
+            self._note_usage()  # after the start of the nodes, reading their memory would delay the first message
         for host, start in _starts(self.work, self._places, self._brokers):
             node = self._parts[host].start_node(start)
             node.host = host
@@ -120,7 +122,11 @@ class RunningTrial:
         links = {link: address for node in self._nodes for link, address in node.said["bound"].get("links", {}).items()}
         control.say({"say": "connect", "links": links})
         control.expect("ready", cell.schedule.timeout_s)
-        prove(cell, control)
+        if not cell.axes.begins_at_once:
+            prove(cell, control)
+            self._note_usage()
+
+    def _note_usage(self) -> None:
         self._request("note_usage")
         for part in self._parts.values():
             part.note_usage()
@@ -179,7 +185,19 @@ class RunningTrial:
         patience_s = self.work.lead_ns / 1e9 + at_once_s + schedule.drain_s + schedule.retry_s + calls
         if samples:
             self._sample_cpu()
+        if cell.axes.begins_at_once:
+            self._stop_sources(patience_s + schedule.timeout_s)
         self._control.expect("done", patience_s + schedule.timeout_s, tick=self._sample_cpu if samples else None)
+
+    def _stop_sources(self, patience_s: float) -> None:
+        """Let the sources stop as soon as each receiver has got a message, or the sources have sent all messages."""
+        receivers = [node for node in self._nodes if "sink" in node.roles]
+        sources = [node for node in self._nodes if "source" in node.roles]
+        waited_for = ((receivers, "arrived"), (sources, "done"))
+        self._control.receive_until(
+            lambda: any(all(word in node.said for node in nodes) for nodes, word in waited_for), patience_s, "done"
+        )
+        self._control.say({"say": "stop"})
 
     def _sample_cpu(self) -> None:
         for part in self._parts.values():
@@ -296,8 +314,9 @@ def _node_row(node: Node) -> dict[str, Any]:
     return {
         **node.said["done"],
         "version": bound.get("version", ""),
-        "clock": bound.get("clock", {}),
+        "clock": bound.get("clock") or {},
         "pid": bound.get("pid"),
+        "spawned_ns": node.spawned_ns,
         "language": node.language,
         **({"participant": node.participant, "carrier": node.carrier} if node.participant else {}),
         **({"host": node.host} if node.host else {}),

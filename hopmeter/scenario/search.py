@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
-from hopmeter.model.conditions import LEAST_HZ, MOST_HZ
+from hopmeter.model.conditions import LEAST_HZ, LINKED, MOST_HZ
 from hopmeter.scenario import patterns
 
 LEAST_MESSAGES = 1000
@@ -61,4 +61,6 @@ class Search(BaseModel):
             return "rate: a search sets the rates; give the first rate as search.start"
         if axes.pace not in (None, ["open"]):
             return "pace: a search sets the rate, so pace must be open"
+        if axes.begin not in (None, [LINKED]):
+            return "begin: a search measures how many messages a link carries, so begin must be linked"
         return ""

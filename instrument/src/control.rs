@@ -25,6 +25,8 @@ pub enum Order {
     Proved { pair: u32 },
     /// The start time of the schedule.
     Go { start_ns: i64 },
+    /// Send no more messages, and wait only for late messages. The link ends stay open.
+    Stop,
     /// Close all link ends and exit.
     End,
 }
@@ -33,11 +35,25 @@ pub enum Order {
 #[derive(Debug, Serialize)]
 #[serde(tag = "say", rename_all = "lowercase")]
 pub enum Report {
-    Bound { links: BTreeMap<String, String>, version: String, pid: u32, clock: ClockQuality },
+    Bound {
+        links: BTreeMap<String, String>,
+        version: String,
+        pid: u32,
+        /// `None` if sources send at once, because measuring the clock would delay the receivers.
+        clock: Option<ClockQuality>,
+    },
     Ready,
+    /// Every receiver of this node has received its first sample. Sent only if sources send at once.
+    Arrived,
     Probed { endpoint: u32, pair: u32, probe: u64 },
     Quiet { pair: u32 },
-    Done { endpoints: Vec<Tally>, resources: Resources, facts: BTreeMap<String, String> },
+    Done {
+        endpoints: Vec<Tally>,
+        resources: Resources,
+        facts: BTreeMap<String, String>,
+        /// When the node's program entered the instrument, on CLOCK_MONOTONIC.
+        entered_ns: i64,
+    },
     Failed { error: String, remedy: Option<String> },
 }
 
@@ -87,6 +103,8 @@ pub struct Tally {
     pub pacing_ns: i64,
     /// Whether the time limit ended the schedule before all messages were sent.
     pub limit_reached: bool,
+    /// When the link end of a source or sink was open, on CLOCK_MONOTONIC. 0 for other roles.
+    pub opened_ns: i64,
 }
 
 impl Tally {

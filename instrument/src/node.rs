@@ -23,7 +23,7 @@ use crate::resources::Meter;
 use crate::roles::{self, Progress, RoleContext};
 use crate::scripted_node;
 use crate::shm_ring::{RingTransport, WhenFull};
-use crate::spec::{Endpoint, Flow, Heap, Spec};
+use crate::spec::{Begin, Endpoint, Flow, Heap, RoleKind, Spec};
 
 mod description;
 mod means;
@@ -90,13 +90,15 @@ pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode
 }
 
 fn measure(host: &Host<'_>, spec: &Path, control_fd: RawFd) -> Result<()> {
+    let entered_ns = clock::now_ns();
     affinity::die_with_parent();
     let (control, orders) = Control::open(control_fd)?;
     let control = Arc::new(control);
     let phase = Arc::new(Phase::default());
     let heard = phase.clone();
     std::thread::spawn(move || read_orders(&heard, orders));
-    let outcome = Spec::read(spec).and_then(|spec| Node { host, spec: &spec, control: &control, phase: &phase }.run());
+    let run = |spec: Spec| Node { host, spec: &spec, control: &control, phase: &phase, entered_ns }.run();
+    let outcome = Spec::read(spec).and_then(run);
     if let Err(error) = &outcome {
         control.say(&Report::failure(error));
     }
@@ -140,6 +142,7 @@ struct Node<'a> {
     spec: &'a Spec,
     control: &'a Arc<Control>,
     phase: &'a Arc<Phase>,
+    entered_ns: i64,
 }
 
 impl Node<'_> {
@@ -208,8 +211,9 @@ impl Node<'_> {
     /// Combines the endpoints' reports into the node's report.
     fn coordinate(&self, progress: &Receiver<Progress>, transport: &dyn Transport, meter: &Meter) -> Result<()> {
         let all = self.spec.endpoints.len();
+        let receivers = self.spec.endpoints.iter().filter(|me| me.role == RoleKind::Sink).count();
         let mut links = BTreeMap::new();
-        let (mut bound, mut ready) = (0, 0);
+        let (mut bound, mut ready, mut arrived) = (0, 0, 0);
         let mut tallies = Vec::new();
         while tallies.len() < all {
             let gone = |_| Error::new("an endpoint ended without a report");
@@ -227,18 +231,24 @@ impl Node<'_> {
                         self.control.say(&Report::Ready);
                     }
                 }
+                Progress::Arrived => {
+                    arrived += 1;
+                    if arrived == receivers {
+                        self.control.say(&Report::Arrived);
+                    }
+                }
                 Progress::Done(tally) => tallies.push((*tally)?),
             }
         }
         let resources = meter.end();
         tallies.sort_by_key(|tally| tally.id);
         let facts = transport.facts().into_iter().collect();
-        self.control.say(&Report::Done { endpoints: tallies, resources, facts });
+        self.control.say(&Report::Done { endpoints: tallies, resources, facts, entered_ns: self.entered_ns });
         Ok(())
     }
 
     fn report_bound(&self, links: BTreeMap<String, String>, transport: &dyn Transport) {
-        let clock = clock::measure_quality();
+        let clock = (self.spec.begin == Begin::Linked).then(clock::measure_quality);
         let version = transport.version().unwrap_or_else(|| (self.host.version)());
         self.control.say(&Report::Bound { links, version, pid: std::process::id(), clock });
     }

@@ -14,7 +14,7 @@ use crate::sync::lock;
 pub struct Phase {
     words: Mutex<Words>,
     changed: Condvar,
-    has_ended: AtomicBool,
+    has_stopped: AtomicBool,
 }
 
 #[derive(Default)]
@@ -25,6 +25,8 @@ struct Words {
     /// The endpoints of this node that have opened their receiving ends.
     opened: BTreeSet<u32>,
     start_ns: Option<i64>,
+    /// Whether the sources send no more messages. An order to end also stops the sources.
+    stopped: bool,
     ended: bool,
 }
 
@@ -37,12 +39,18 @@ impl Phase {
             Order::Probe => words.probing = true,
             Order::Proved { pair } => drop(words.proved.insert(pair)),
             Order::Go { start_ns } => words.start_ns = Some(start_ns),
+            Order::Stop => self.stop(&mut words),
             Order::End => {
                 words.ended = true;
-                self.has_ended.store(true, Ordering::Relaxed);
+                self.stop(&mut words);
             }
         }
         self.changed.notify_all();
+    }
+
+    fn stop(&self, words: &mut Words) {
+        words.stopped = true;
+        self.has_stopped.store(true, Ordering::Relaxed);
     }
 
     fn wait_for_value<T>(&self, mut answer: impl FnMut(&Words) -> Option<T>) -> T {
@@ -101,21 +109,21 @@ impl Phase {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
-    /// Returns whether the launcher has ordered the end of the trial, which ends early if the last message has not been
-    /// sent yet.
-    pub fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Relaxed)
+    /// Returns whether the launcher has ordered the sources to stop, or the end. If the last message has not been sent
+    /// yet, the trial ends early.
+    pub fn has_stopped(&self) -> bool {
+        self.has_stopped.load(Ordering::Relaxed)
     }
 
-    /// Waits at most `patience` for the launcher's order to end the trial.
-    pub fn wait_for_end_within(&self, patience: Duration) {
+    /// Waits for the order to stop or to end, for at most `patience`.
+    pub fn wait_for_stop_within(&self, patience: Duration) {
         let words = lock(&self.words);
-        drop(self.changed.wait_timeout_while(words, patience, |words| !words.ended));
+        drop(self.changed.wait_timeout_while(words, patience, |words| !words.stopped));
     }
 
-    /// Waits for the order to end, or until `over` returns true after a [`Phase::wake`].
-    pub fn wait_for_end_or(&self, over: impl Fn() -> bool) {
-        self.wait_for_value(|words| (words.ended || over()).then_some(()));
+    /// Waits for the order to stop or to end, or until `over` returns true after a [`Phase::wake`].
+    pub fn wait_for_stop_or(&self, over: impl Fn() -> bool) {
+        self.wait_for_value(|words| (words.stopped || over()).then_some(()));
     }
 
     /// Makes every waiting thread check its condition again.
@@ -155,15 +163,30 @@ mod tests {
     #[test]
     fn an_order_to_end_interrupts_a_pause() {
         let phase = Phase::default();
-        phase.wait_for_end_within(Duration::from_millis(1));
-        assert!(!phase.has_ended(), "the pause is over, and nobody has ordered the end");
+        phase.wait_for_stop_within(Duration::from_millis(1));
+        assert!(!phase.has_stopped(), "the pause is over, and nobody has ordered the end");
         std::thread::scope(|scope| {
-            let pause = scope.spawn(|| phase.wait_for_end_within(Duration::from_secs(3600)));
+            let pause = scope.spawn(|| phase.wait_for_stop_within(Duration::from_secs(3600)));
             phase.apply(Order::End);
             pause.join().expect("the pause ends");
         });
-        assert!(phase.has_ended());
-        phase.wait_for_end_or(|| false);
+        assert!(phase.has_stopped());
+        phase.wait_for_stop_or(|| false);
+        phase.wait_for_end();
+    }
+
+    #[test]
+    fn an_order_to_stop_stops_the_sources_and_leaves_the_link_ends_open() {
+        let phase = Phase::default();
+        phase.apply(Order::Stop);
+        assert!(phase.has_stopped());
+        phase.wait_for_stop_or(|| false);
+        std::thread::scope(|scope| {
+            let closing = scope.spawn(|| phase.wait_for_end());
+            std::thread::sleep(Duration::from_millis(1));
+            assert!(!closing.is_finished(), "nobody has ordered the end");
+            phase.apply(Order::End);
+        });
     }
 
     #[test]

@@ -196,6 +196,8 @@ pub struct Spec {
     /// Whether idle cores are kept out of idle states.
     #[serde(default)]
     pub no_idle_states: bool,
+    #[serde(default)]
+    pub begin: Begin,
     /// The flows that this node's endpoints belong to.
     pub flows: Vec<Flow>,
     pub endpoints: Vec<Endpoint>,

@@ -21,13 +21,22 @@ from hopmeter.analysis.latency.clock_claims import (
     largest,
 )
 from hopmeter.analysis.latency.deadlines import missed_columns
+from hopmeter.analysis.latency.first_message import cell_columns
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.intervals import LEAST_TRIALS
 from hopmeter.analysis.latency.latencies import CHAIN
 from hopmeter.analysis.latency.latency_columns import summary
 from hopmeter.analysis.latency.pace import SHARE
 from hopmeter.analysis.latency.percentiles import PERMILLE, QUICK_TRIALS, State, least_count, state
-from hopmeter.analysis.latency.trial import PACING, Counts, Measured, measure, reject_altered, sum_counter
+from hopmeter.analysis.latency.trial import (
+    PACING,
+    Counts,
+    Measured,
+    measure,
+    measure_first_message,
+    reject_altered,
+    sum_counter,
+)
 from hopmeter.clocks.batches import ClockError
 from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
@@ -62,9 +71,14 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
     if not trial.samples:
         return Judged(replace(trial, good=False, reason=tag("E-NOT-RECORDED", "nothing was recorded")), None)
     try:
-        return Judged(trial, measure(cell, folder.path / trial.samples))
+        return Judged(trial, _measure(cell, trial, folder))
     except (StoreError, ClockError) as error:
         return Judged(replace(trial, good=False, reason=error.message, remedy=error.remedy), None)
+
+
+def _measure(cell: Cell, trial: TrialResult, folder: RunFolder) -> Measured:
+    path = folder.path / trial.samples
+    return measure_first_message(cell, trial, path) if cell.axes.begins_at_once else measure(cell, path)
 
 
 def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
@@ -87,6 +101,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= missed_columns(cell.deadline_s, [each.missed for each in measured if each.missed])
         columns |= _resources(cell, results, measured, folder)
         columns |= background_load.columns(results)
+        columns |= cell_columns([each.first for each in measured if each.first])
         columns["backlog_ms_per_s"] = _growth_ms_per_s(measured)
         short = background_load.shortfalls(columns, folder.about.get("scenario", {}).get("background"))
         columns["warnings"] = [*_warnings(cell, good, columns), *setting_warnings(cell, columns), *short]
@@ -160,7 +175,8 @@ def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
     failures = join_messages(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
     if not good:
         return {"status": "failed", "reason": failures}
-    overload = "" if cell.workload is not None else _overload(cell, good)
+    # Messages that are sent before a link exists are lost, which is no overload.
+    overload = "" if cell.workload is not None or cell.axes.begins_at_once else _overload(cell, good)
     said = f"{len(trials) - len(good)} of {len(trials)} trials failed: {split_code(failures)[0]}"
     failed = tag("W-TRIALS-FAILED", said) if failures else ""
     return {

@@ -14,6 +14,7 @@ from hopmeter.analysis.cells.trial_percentiles import percentile_columns
 from hopmeter.analysis.cells.turn_medians import turn_medians_us
 from hopmeter.analysis.cost.resources import trial_core_percent
 from hopmeter.analysis.cost.slow_messages import why_columns
+from hopmeter.analysis.latency.first_message import trial_columns
 from hopmeter.analysis.latency.growth import set_growth
 from hopmeter.analysis.latency.intervals import ALPHA
 from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
@@ -90,6 +91,7 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
     values["achieved_hz"] = trial.measured.achieved_hz
     values |= percentile_columns(cell, trial.measured)
     values |= _of_workload(cell, trial)
+    values |= trial_columns(trial.measured.first) if trial.measured.first else {}
     values["turn_medians_us"] = turn_medians_us(cell, trial.result, folder)
     return values
 

@@ -10,6 +10,8 @@ def headline(cell: Cell) -> str:
     due time."""
     if cell.path:
         return "reaction"
+    if cell.axes.begins_at_once:
+        return "first_message"
     if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
         return "response"  # the messages of this flow return to its source through another flow
     return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency

@@ -57,4 +57,7 @@ def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Seque
 
 
 def _several(cell: Cell) -> bool:
-    return cell.axes.pattern == "pubsub" and not cell.axes.is_ring and cell.axes.sinks > 1
+    """Return whether the sinks have their own columns. The time to the first message is the only latency of a cell whose
+    source sends at once."""
+    axes = cell.axes
+    return axes.pattern == "pubsub" and not axes.is_ring and axes.sinks > 1 and not axes.begins_at_once

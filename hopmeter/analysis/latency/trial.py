@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hopmeter.analysis.latency.arrivals import Times, minus
 from hopmeter.analysis.latency.clock_claims import largest
 from hopmeter.analysis.latency.deadlines import MissedCount, judge_deadline
+from hopmeter.analysis.latency.first_message import FirstMessage, find_first_message
 from hopmeter.analysis.latency.growth import trend_of
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.host_clocks import ClockUncertainty
@@ -72,6 +75,8 @@ class Measured:
     """The missed deadlines of a flow or path."""
     clocks: dict[str, ClockUncertainty] = field(default_factory=dict)
     """The clock uncertainty of each latency that starts on one clock and ends on another."""
+    first: FirstMessage | None = None
+    """The first message of a trial whose source sends at once, otherwise None."""
     trend: Trend | None = None
     """The growth of the first pair's median latency during the trial, or None if the trial is too short."""
 
@@ -114,6 +119,18 @@ def measure(cell: Cell, path: Path) -> Measured:
             "E-NO-MESSAGES", f"the samples {path} contain no message of a source", "measure the trial again"
         )
     return trial
+
+
+def measure_first_message(cell: Cell, result: TrialResult, path: Path) -> Measured:
+    """Compute the measured values of a trial whose source sends at once. The only latency of such a trial is the time
+    to its first message.
+
+    Raises StoreError if the samples are missing or damaged.
+    """
+    counts, name = measure(cell, path).counts, headline(cell)
+    first = find_first_message(cell, result, Samples(path))
+    took = [] if first.took_ns is None else [np.array([first.took_ns])]
+    return Measured(counts, {name: took} if took else {}, Counter({name: int(not took)}), first=first)
 
 
 def _is_steady(cell: Cell) -> bool:

@@ -63,7 +63,20 @@ def trials(row: Row) -> list[Trial]:
     """Return the good trials of a row. Trials with damaged samples are left out."""
     if row.cell.path:
         return list(_path_trials(row))
+    if row.cell.axes.begins_at_once:
+        return list(_first_messages(row))
     return [_trial(row, number, found) for number, found in _read(row)]
+
+
+def _first_messages(row: Row) -> Iterator[Trial]:
+    """Yield the good trials of a row whose source sends at once. The only latency of such a trial is the time to its
+    first message."""
+    nothing = np.empty(0)
+    for trial in row.trials:
+        if trial["good"]:
+            took_us = trial.get("median_us")
+            known = nothing if took_us is None else np.array([took_us])
+            yield Trial(trial["trial"], known, nothing, nothing, (), lost=1 - len(known))
 
 
 def _path_trials(row: Row) -> Iterator[Trial]:

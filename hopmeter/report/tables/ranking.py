@@ -11,6 +11,7 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.row_order import Rank, ranks
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.model.columns import unit
+from hopmeter.model.conditions import AT_ONCE
 from hopmeter.report.tables import row_values
 from hopmeter.report.tables.model import Column, Line, Table, Value, notes
 from hopmeter.report.tables.row_values import amount_value, ratio_value
@@ -20,6 +21,8 @@ from hopmeter.report.words.host_words import hosts_sentence
 from hopmeter.report.words.workload_words import growth_text, is_part, missed_text
 
 LATENCIES = {
+    "first_message": "First message: from the start of the first program to the arrival of the first message at the last "
+    "receiver.",
     "response": "Response: from the time a message is due to its arrival.",
     "roundtrip": "Round trip: from sending a message to receiving its reply; not halved.",
     "gather": "Gather: from sending the first request of a message to receiving the last server's reply.",
@@ -245,10 +248,16 @@ def _has_floor(group: Group) -> bool:
     return not is_part(group) and not best_is_floor
 
 
+def _has_many_messages(group: Group) -> bool:
+    """Return whether the rows describe the messages of a steady state instead of the first message of each trial. The
+    share of lost messages, the CPU of a message and high percentiles say nothing about first messages."""
+    return group.conditions["begin"] != AT_ONCE
+
+
 def _has_cpu(group: Group) -> bool:
     """Return whether each row has a CPU value. A single flow of a workload has no CPU value, because the same processes
     carry several flows."""
-    return not is_part(group)
+    return not is_part(group) and _has_many_messages(group)
 
 
 INTERVAL = "95 % interval"
@@ -257,10 +266,13 @@ BEFORE = (
     Part(row_values.TRANSPORT, _name),
     Part(row_values.LANGUAGE, lambda _, row: Value(str(row["language"]), sort=row["language"])),
     Part(Column("p50, µs", "number", INTERVAL, short="p50 µs (95 %)", key="p50_us"), _percentile("p50")),
-    Part(Column("p99, µs", "number", INTERVAL, short="p99 µs (95 %)", key="p99_us"), _percentile("p99")),
+    Part(
+        Column("p99, µs", "number", INTERVAL, short="p99 µs (95 %)", key="p99_us"), _percentile("p99"), _has_many_messages
+    ),
     Part(
         Column("p99.9, µs", "number", INTERVAL, short="p99.9 µs (95 %)", key="p999_us", least=1, optional=True),
         _percentile("p999"),
+        _has_many_messages,
     ),
     Part(
         Column("Times best", "number", INTERVAL, short="×best (95 %)", key="ratio_to_best", least=6),
@@ -295,7 +307,7 @@ AFTER = (
         _alone,
         _any("times_alone"),
     ),
-    Part(row_values.LOSS, lambda _, row: row_values.loss_value(row)),
+    Part(row_values.LOSS, lambda _, row: row_values.loss_value(row), _has_many_messages),
     Part(row_values.STATUS, lambda _, row: row_values.status_value(row)),
     Part(row_values.TRIALS, lambda _, row: row_values.trials_value(row)),
 )

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from hopmeter.system.untrusted_json import parse
 
 LONGEST_LINE = 1 << 20
 TAIL_LINES, TAIL_CHARACTERS = 3, 400
-WORDS = ("bound", "ready", "probed", "quiet", "done", "failed")
+WORDS = ("bound", "ready", "arrived", "probed", "quiet", "done", "failed")
 STARTING = ("bound", "ready", "quiet")
 """The messages of a starting node, before which the node may open files. A node sends none of these messages during the
 measurement."""
@@ -60,6 +61,8 @@ class Node(ABC):
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
         self.host = ""
         """The name of the node's host, or an empty string if the run uses only this machine."""
+        self.spawned_ns: int | None = None
+        """When the process was started, on CLOCK_MONOTONIC, or None if the node runs on another host."""
         self.said: dict[str, dict[str, Any]] = {}
         """The latest message of each kind from the node."""
 
@@ -139,6 +142,7 @@ class LocalNode(Node):
         self.control, theirs = socket.socketpair()
         with theirs, start.log.open("wb") as log:
             start.spec_file.write_text(json.dumps(start.spec))
+            self.spawned_ns = time.monotonic_ns()
             try:
                 self._process = self._spawn(start, theirs, log.fileno())
             except OSError as cause:

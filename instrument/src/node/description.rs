@@ -17,6 +17,8 @@ struct Description<'a> {
     spec: u32,
     /// Whether this node supports `pace.turn`.
     turns: bool,
+    /// Whether this node supports `begin`.
+    at_once: bool,
     compiler: &'a str,
     flags: &'a str,
 }
@@ -30,6 +32,7 @@ pub fn describe(host: &Host<'_>) -> Result<()> {
         instrument: env!("CARGO_PKG_VERSION"),
         spec: SPEC_FORMAT,
         turns: true,
+        at_once: true,
         compiler: &host.compiler,
         flags: &host.flags,
     };

@@ -128,7 +128,7 @@ pub fn listen<R>(
         scope.spawn(|| {
             if let Some(start_ns) = context.phase.wait_for_go_or(|| limit.is_over()) {
                 limit.limit_to(context.drained_ns(start_ns));
-                context.phase.wait_for_end_or(|| limit.is_over());
+                context.phase.wait_for_stop_or(|| limit.is_over());
                 limit.drain(clock::now_ns());
             }
         });

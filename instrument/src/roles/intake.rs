@@ -2,6 +2,7 @@
 //! messages from samples.
 
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use crate::clock;
 use crate::codec::{Codec, Decoded};
@@ -16,7 +17,7 @@ use crate::resources::Meter;
 use crate::spec::Touch;
 use crate::thread_log::{Mark, ThreadLog};
 
-use super::RoleContext;
+use super::{Progress, RoleContext};
 
 /// A received frame of this pair, with its arrival time. If this receiver decodes objects, the decoded object is
 /// included.
@@ -44,6 +45,8 @@ pub struct Intake {
     control: Arc<Control>,
     limit: Arc<ListenLimit>,
     log: Option<Box<ThreadLog>>,
+    /// Where to report the first sample. `None` if the launcher does not wait for the first sample.
+    first: Option<Sender<Progress>>,
 }
 
 impl Intake {
@@ -60,6 +63,7 @@ impl Intake {
             limit,
             tally: context.tally(),
             log: ThreadLog::new(context.me, context.flow),
+            first: context.begins_at_once().then(|| context.node.clone()),
         }
     }
 
@@ -116,7 +120,7 @@ impl Intake {
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
             if self.tally.received == 0 {
-                self.tally.first_ns = arrival.arrived_ns;
+                self.note_first(arrival.arrived_ns);
             }
             self.tally.received += 1;
             self.tally.received_bytes += received.payload.len() as u64;
@@ -135,6 +139,14 @@ impl Intake {
             self.limit.drain(arrival.arrived_ns);
         }
         self.read_counters_now(&arrival.header, Mark::Done);
+    }
+
+    #[cold]
+    fn note_first(&mut self, arrived_ns: i64) {
+        self.tally.first_ns = arrived_ns;
+        if let Some(node) = &self.first {
+            let _ = node.send(Progress::Arrived);
+        }
     }
 
     /// Reads this thread's counters now, if the trial requests readings.

@@ -92,9 +92,9 @@ impl MessageLoop {
     fn await_due(&mut self, context: &RoleContext<'_>, due_ns: i64) -> bool {
         let left_ns = due_ns - clock::now_ns();
         if left_ns > 2 * PACER_NS {
-            context.phase.wait_for_end_within(Duration::from_nanos((left_ns - PACER_NS) as u64));
+            context.phase.wait_for_stop_within(Duration::from_nanos((left_ns - PACER_NS) as u64));
         }
-        if context.phase.has_ended() {
+        if context.phase.has_stopped() {
             return false;
         }
         self.pacer.wait_until(due_ns);

@@ -15,7 +15,7 @@ use crate::permits::Permits;
 use crate::phase::Phase;
 use crate::recorder::Recorder;
 use crate::resources::Meter;
-use crate::spec::{Endpoint, Flow, LinkSpec, Spec, Wait};
+use crate::spec::{Begin, Endpoint, Flow, LinkSpec, Spec, Wait};
 
 use super::triggers::Triggers;
 
@@ -25,6 +25,8 @@ pub enum Progress {
     Bound(BTreeMap<String, String>),
     /// All link ends of the endpoint are open.
     Ready,
+    /// The endpoint has received its first sample.
+    Arrived,
     /// The endpoint has finished measuring or has failed.
     Done(Box<Result<Tally>>),
 }
@@ -57,6 +59,11 @@ impl RoleContext<'_> {
     /// Returns how this endpoint waits for messages.
     pub fn wait(&self) -> Wait {
         self.me.wait.unwrap_or(self.spec.wait)
+    }
+
+    /// Returns whether sources send as soon as their link ends are open, without testing the links first.
+    pub fn begins_at_once(&self) -> bool {
+        self.spec.begin == Begin::AtOnce
     }
 
     /// Opens a receiving end. If receivers of this process wait in different ways, the receivers open in the order of

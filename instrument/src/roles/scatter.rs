@@ -100,7 +100,7 @@ fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
 /// Calls the servers sequentially, with the same threads and clients as in parallel, so that only the order differs.
 /// After an order to end, no more servers are called, because the remaining servers may no longer exist.
 fn ask_one_by_one(context: &RoleContext<'_>, lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
-    lanes.iter().take_while(|_| !context.phase.has_ended()).try_for_each(|lane| {
+    lanes.iter().take_while(|_| !context.phase.has_stopped()).try_for_each(|lane| {
         lane.hand_over(call)?;
         lane.keep(call, recorder)
     })

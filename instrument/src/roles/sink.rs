@@ -29,9 +29,10 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     context.report_bound(BTreeMap::new());
     let link = context.link_to_connect(id)?;
     let inbox = context.open_one_by_one(|| Inbox::connect(context.transport, &link, context.wait(), sink))?;
+    let opened_ns = clock::now_ns();
     context.report_ready();
     let (sink, end) = listen(context, &limit, || inbox.run(context.wait(), &limit))?;
-    let tally = sink.settle()?;
+    let tally = Tally { opened_ns, ..sink.settle()? };
     Ok((tally, end.map(|end| Box::new(end) as _).into_iter().collect()))
 }
 

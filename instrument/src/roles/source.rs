@@ -27,19 +27,28 @@ use super::{OpenEnds, RoleContext};
 /// Runs the source role.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let id = context.me.outputs.first().ok_or_else(|| Error::new("a source needs a link to send to"))?;
+    let recorder = context.recorder()?;
     let publisher = context.transport.publisher(&context.link_to_bind(id)?)?;
+    let opened_ns = clock::now_ns();
     context.report_bound(BTreeMap::from([(id.clone(), publisher.address())]));
     let ring = context.me.inputs.first().map(|id| Ring::connect(context, id)).transpose()?;
-    let recorder = context.recorder()?;
-    context.link_to_connect(id)?;
-    let tally = Tally { empty_hop_ns: empty_hop::measure(context)?, ..context.tally() };
+    let tally = Tally { opened_ns, empty_hop_ns: await_receivers(context, id)?, ..context.tally() };
     context.report_ready();
     let log = ThreadLog::new(context.me, context.flow);
     let (emitter, latest) = (Emitter::new(context), Latest::of(context)?);
     let mut source = Source { context, emitter, publisher, ring, recorder, tally, log, latest };
-    context.prove_pair(|probe| source.probe(probe))?;
-    source.measure(context.phase.wait_for_go())?;
+    let start_ns = source.start_ns(opened_ns)?;
+    source.measure(start_ns)?;
     source.close()
+}
+
+/// Waits until every link is bound, and then measures the empty hop. A source that sends at once does neither.
+fn await_receivers(context: &RoleContext<'_>, id: &str) -> Result<Option<i64>> {
+    if context.begins_at_once() {
+        return Ok(None);
+    }
+    context.link_to_connect(id)?;
+    empty_hop::measure(context)
 }
 
 struct Source<'a> {
@@ -68,6 +77,16 @@ impl Latest {
 }
 
 impl Source<'_> {
+    /// Returns when the schedule starts: after probes have arrived at every receiver, or at once.
+    fn start_ns(&mut self, opened_ns: i64) -> Result<i64> {
+        let context = self.context;
+        if context.begins_at_once() {
+            return Ok(opened_ns);
+        }
+        context.prove_pair(|probe| self.probe(probe))?;
+        Ok(context.phase.wait_for_go())
+    }
+
     /// Sends a probe. A refused probe is not retried, because the source sends another probe soon.
     fn probe(&mut self, probe: u64) -> Result<()> {
         self.send(self.emitter.header(probe, flags::PROBE, clock::now_ns()))?;

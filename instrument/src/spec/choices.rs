@@ -196,6 +196,17 @@ pub enum Join {
     All,
 }
 
+/// When the sources send their first messages.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Begin {
+    /// After probes have arrived on every link.
+    #[default]
+    Linked,
+    /// As soon as the source's own link end is open, like a program that does not wait for its receivers.
+    AtOnce,
+}
+
 /// The content of a server's reply.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]

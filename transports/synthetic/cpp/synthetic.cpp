@@ -38,7 +38,7 @@ struct Plan {
     for (const char* name : {"delay_us", "jitter_us", "loss", "late_us", "growth_us", "max_rate_hz"})
       json << ",\"" << name << "\":" << setup.setting<double>(name);
     for (const char* name : {"seed", "lose_every", "duplicate_every", "reorder_every", "corrupt_every", "late_every",
-                             "stall_at", "stall_ms", "queue"})
+                             "stall_at", "stall_ms", "queue", "discovery_ms"})
       json << ",\"" << name << "\":" << setup.setting<std::int64_t>(name);
     json << '}';
     settings = json.str();

@@ -24,6 +24,7 @@ pub struct Plan {
     pub stall_ms: u64,
     pub max_rate_hz: f64,
     pub queue: usize,
+    pub discovery_ms: u64,
 }
 
 /// The distribution of the jitter.
@@ -142,6 +143,7 @@ mod tests {
             growth_us: 0.0,
             stall_at: 0,
             stall_ms: 0,
+            discovery_ms: 0,
             max_rate_hz: 0.0,
             queue: 16,
         }

@@ -24,6 +24,8 @@ pub struct Receiver {
     free_ns: i64,
     /// The sample held back until the next sample has overtaken it.
     overtaken: Option<Planned>,
+    /// The end of the planned discovery. Samples that departed earlier are lost.
+    discovered_ns: i64,
 }
 
 /// A frame and the number of times that it will arrive.
@@ -41,7 +43,8 @@ impl Receiver {
     pub fn connect(address: &str, link: &str, plan: Plan, may_sleep: bool) -> Result<Self> {
         let consumer = Consumer::connect(address, link, may_sleep)?;
         let capacity = plan.queue.saturating_sub(consumer.geometry().slots as usize - 1).max(1);
-        Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None })
+        let discovered_ns = now_ns() + plan.discovery_ms as i64 * 1_000_000;
+        Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None, discovered_ns })
     }
 
     /// Waits at most `timeout` for a due frame, and returns the next due frame. With a timeout of zero, checks only
@@ -95,6 +98,7 @@ impl Receiver {
         let departed_ns = remove_departure(&mut frame)?;
         let (header, payload) = frame.split_at(HEADER_BYTES);
         match Header::read(header, payload.len()).ok().filter(Header::is_sample) {
+            Some(_) if departed_ns < self.discovered_ns => {}
             Some(header) => self.hold_sample(&header, departed_ns, frame),
             None => self.hold_unplanned(departed_ns, frame),
         }
@@ -149,7 +153,7 @@ mod tests {
         let mut settings = serde_json::json!({
             "delay_us": 0.0, "jitter": "constant", "jitter_us": 0.0, "seed": 1, "loss": 0.0, "lose_every": 0,
             "duplicate_every": 0, "reorder_every": 0, "corrupt_every": 0, "late_every": 0, "late_us": 0.0,
-            "growth_us": 0.0, "stall_at": 0, "stall_ms": 0, "max_rate_hz": 0.0, "queue": 1024,
+            "growth_us": 0.0, "stall_at": 0, "stall_ms": 0, "max_rate_hz": 0.0, "queue": 1024, "discovery_ms": 0,
         });
         settings.as_object_mut().unwrap().extend(changed.as_object().unwrap().clone());
         let plan = Plan::read(settings).unwrap();
@@ -195,6 +199,15 @@ mod tests {
             let first = next_seq(&mut receiver, Duration::from_micros(100));
             assert_eq!(first.or_else(|| next_seq(&mut receiver, Duration::from_secs(10))), Some(0));
         }
+    }
+
+    #[test]
+    fn samples_that_depart_before_the_end_of_the_discovery_are_lost() {
+        let (mut sender, mut receiver) = connect(serde_json::json!({"discovery_ms": 20}));
+        assert!(send(&mut sender, 0, now_ns()));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(send(&mut sender, 1, now_ns()));
+        assert_eq!(next_seq(&mut receiver, Duration::from_secs(10)), Some(1));
     }
 
     #[test]

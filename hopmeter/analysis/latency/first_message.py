@@ -1,0 +1,121 @@
+"""Measure how long a trial takes to its first message, and how many messages are lost before it.
+
+The source of such a trial sends from the moment at which its own end is open. docs/method.md defines each moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.latency.arrivals import Times
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan.topology import topology
+from hopmeter.store.samples import Samples
+
+PARTS = ("launch_us", "opening_us", "discovery_us")
+LOSSES = ("lost_at_start", "lost_after_open")
+
+
+@dataclass(frozen=True)
+class FirstMessage:
+    """The moments of a trial until its first message, on CLOCK_MONOTONIC, and the messages lost before."""
+
+    spawned_ns: int
+    """When the launcher started the first program."""
+    entered_ns: int
+    """When the last program had loaded its libraries and entered the instrument."""
+    opened_ns: int
+    """When the last end was open."""
+    first_arrival_ns: int | None
+    """When the last receiver got its first message, or None if a receiver got no message."""
+    lost_at_start: int
+    """The number of messages that the source offered before the first one that arrived, and that never arrived."""
+    lost_after_open: int
+    """The number of these messages that were due when all ends were open."""
+
+    @property
+    def took_ns(self) -> int | None:
+        """Return the time from the start of the first program to the first message."""
+        return None if self.first_arrival_ns is None else self.first_arrival_ns - self.spawned_ns
+
+    @property
+    def parts_us(self) -> dict[str, float]:
+        """Return the parts of the time to the first message in µs, or an empty dict if a receiver got no message.
+
+        A callback may receive the first message before the call that opens its end has returned. The opening then ends
+        with the first message.
+        """
+        if self.first_arrival_ns is None:
+            return {}
+        opened_ns = min(self.opened_ns, self.first_arrival_ns)
+        ends = (self.spawned_ns, self.entered_ns, opened_ns, self.first_arrival_ns)
+        return {name: (end - start) / 1000 for name, start, end in zip(PARTS, ends, ends[1:], strict=False)}
+
+
+@dataclass(frozen=True)
+class _Receiver:
+    """What one receiver got: its first arrival, and the messages lost before."""
+
+    arrived_ns: int | None
+    lost_due: Times
+    """When each of the messages lost before the first arrival was due."""
+
+
+def find_first_message(cell: Cell, result: TrialResult, samples: Samples) -> FirstMessage:
+    """Return the moments of a trial whose source sent at once.
+
+    Raises StoreError if the samples are missing or damaged.
+    """
+    return _combine(result, list(_receivers(cell, samples)))
+
+
+def cell_columns(trials: Sequence[FirstMessage]) -> dict[str, float]:
+    """Return the medians of the parts and of the losses over the trials in which a message arrived."""
+    found = [values for each in trials if (values := _values(each))]
+    return {name: median(each[name] for each in found) for name in found[0]} if found else {}
+
+
+def trial_columns(first: FirstMessage) -> dict[str, Any]:
+    """Return the moments and losses of a trial, by column of `trials.parquet`."""
+    return {name: getattr(first, name) for name in FirstMessage.__dataclass_fields__}
+
+
+def _values(first: FirstMessage) -> dict[str, float]:
+    return first.parts_us and {**first.parts_us, **{name: getattr(first, name) for name in LOSSES}}
+
+
+def _combine(result: TrialResult, receivers: Sequence[_Receiver]) -> FirstMessage:
+    nodes = [node for node in result.nodes if node.get("endpoints")]
+    opened_ns = max(each["opened_ns"] for node in nodes for each in node["endpoints"])
+    arrivals = [each.arrived_ns for each in receivers]
+    known = [each for each in arrivals if each is not None]
+    return FirstMessage(
+        spawned_ns=min(node["spawned_ns"] for node in nodes),
+        entered_ns=max(node["entered_ns"] for node in nodes),
+        opened_ns=opened_ns,
+        first_arrival_ns=max(known) if len(known) == len(arrivals) else None,
+        lost_at_start=max(len(each.lost_due) for each in receivers),
+        lost_after_open=max(int((each.lost_due >= opened_ns).sum()) for each in receivers),
+    )
+
+
+def _receivers(cell: Cell, samples: Samples) -> Iterator[_Receiver]:
+    for source, *sinks in topology(cell).flows.values():
+        sent = samples.of(source.id, "seq", "due_ns")
+        for sink in sinks:
+            got = samples.of(sink.id, "seq", "arrived_ns")
+            yield _receiver(sent["seq"], sent["due_ns"], got["seq"], got["arrived_ns"])
+
+
+def _receiver(sent: Times, due: Times, seqs: Times, arrived: Times) -> _Receiver:
+    if not len(seqs):
+        return _Receiver(None, due)
+    first = int(arrived.argmin())
+    lost = (sent < seqs[first]) & ~np.isin(sent, seqs)
+    return _Receiver(int(arrived[first]), due[lost])
