@@ -58,7 +58,7 @@ def lacking_of(cell: Cell, capabilities: Capabilities) -> Iterator[tuple[str, Pa
         return
     shape = topology(cell)
     for node in shape.nodes:
-        yield from ((_host(node[0], capabilities), part) for part in _adapter(node[0], capabilities))
+        yield from ((_host(node[0], capabilities), part) for part in _adapter(cell, node[0], capabilities))
     for end in shape.endpoints:
         yield from ((_host(end, capabilities), part) for part in _object_parts(cell, end, capabilities))
 
@@ -75,15 +75,16 @@ def _host(end: Endpoint, capabilities: Capabilities) -> str:
     return end.host if end.host in capabilities.hosts and not capabilities.hosts[end.host].is_here else ""
 
 
-def _adapter(end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
-    """Yield a node's adapter if it is not ready but can be built."""
+def _adapter(cell: Cell, end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
+    """Yield a node's adapter if it can be built, and is not ready or too old for the cell."""
     host, manifest = _host(end, capabilities), _manifest(end.carrier, capabilities)
     here = capabilities.node(manifest.name, end.language, end.carrier.settings)
     state = capabilities.hosts[host].ready.get((manifest.name, end.language)) if host else here
     offer = manifest.offers.get(end.language)
     if offer is None or not (host or offer.is_installed):
         return
-    if state is None or not (state.ready or (state.get and not state.get.startswith(COMMAND))):
+    is_old = state is not None and state.ready and cell.axes.begins_at_once and not state.begins_at_once
+    if is_old or state is None or not (state.ready or (state.get and not state.get.startswith(COMMAND))):
         yield Target(manifest, offer)
 
 

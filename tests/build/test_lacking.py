@@ -59,6 +59,11 @@ def test_what_only_the_user_can_install_is_not_built() -> None:
     assert lacks(unready(("bus", "rust"), get="install the library yourself")) == {}
 
 
+def test_a_node_that_is_too_old_to_send_at_once_is_built_again() -> None:
+    assert lacks(capabilities(transport("bus")), begin="at-once") == {"": ["bus (rust)"]}
+    assert lacks(capabilities(transport("bus")), begin="linked") == {}
+
+
 def test_the_code_of_a_message_is_found_in_each_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hopmeter.build.lacking.missing_tools", lambda *_: [])
     monkeypatch.setattr(paths, "codec_folder", lambda: tmp_path / "codecs")
