@@ -64,4 +64,3 @@ def test_such_a_cell_has_no_other_latency(column: str, tmp_path: Path) -> None:
     row = analyse_trials(tmp_path, AT_ONCE, {0: messages(40), 1: arrivals(range(30, 40))}, nodes=nodes())
     assert row[column] is None
     assert row["status"] == "ok", "messages that no link could carry yet are no overload"
-

@@ -75,7 +75,9 @@ def test_cells_between_hosts_are_dropped() -> None:
 
 
 def test_nodes_of_an_older_version_have_to_be_built_again() -> None:
-    (one,) = [each for each in make_plan(capabilities(transport("bus")), **AT_ONCE).cells if each.axes.transport == "bus"]
+    (one,) = [
+        each for each in make_plan(capabilities(transport("bus")), **AT_ONCE).cells if each.axes.transport == "bus"
+    ]
     assert lacking(one.dropped, "D-NOT-BUILT") == []
 
 

@@ -169,7 +169,14 @@ def test_a_path_that_does_not_fit(tmp_path: Path, path: str, expected: str) -> N
 VALUES = {"rate": "1", "relays": "1", "sinks": "1", "pairs": "1", "burst": "1", "messages": "1", "warmup": "1"}
 VALUES |= {"ramp_to": "1"}
 WORDS = {"pattern": "pubsub", "placement": "process", "touch": "none", "device": "cpu", "pace": "open"}
-WORDS |= {"payload": "bytes:1", "codec": "none", "share": "none", "work": "none", "dispatch": "parallel", "begin": "linked"}
+WORDS |= {
+    "payload": "bytes:1",
+    "codec": "none",
+    "share": "none",
+    "work": "none",
+    "dispatch": "parallel",
+    "begin": "linked",
+}
 
 
 @pytest.mark.parametrize("key", OF_FLOWS)

@@ -57,7 +57,7 @@ def columns(cell: Cell, trials: Sequence[Pieces], missing: Callable[[str], Seque
 
 
 def _several(cell: Cell) -> bool:
-    """Return whether the sinks have their own columns. The time to the first message is the only latency of a cell whose
-    source sends at once."""
+    """Return whether the sinks have their own columns. If the source sends at once, the time to the first message is
+    the only latency."""
     axes = cell.axes
     return axes.pattern == "pubsub" and not axes.is_ring and axes.sinks > 1 and not axes.begins_at_once

@@ -21,8 +21,7 @@ from hopmeter.report.words.host_words import hosts_sentence
 from hopmeter.report.words.workload_words import growth_text, is_part, missed_text
 
 LATENCIES = {
-    "first_message": "First message: from the start of the first program to the arrival of the first message at the last "
-    "receiver.",
+    "first_message": "First message: from the start of the first program to the first arrival at the last receiver.",
     "response": "Response: from the time a message is due to its arrival.",
     "roundtrip": "Round trip: from sending a message to receiving its reply; not halved.",
     "gather": "Gather: from sending the first request of a message to receiving the last server's reply.",
@@ -267,7 +266,9 @@ BEFORE = (
     Part(row_values.LANGUAGE, lambda _, row: Value(str(row["language"]), sort=row["language"])),
     Part(Column("p50, µs", "number", INTERVAL, short="p50 µs (95 %)", key="p50_us"), _percentile("p50")),
     Part(
-        Column("p99, µs", "number", INTERVAL, short="p99 µs (95 %)", key="p99_us"), _percentile("p99"), _has_many_messages
+        Column("p99, µs", "number", INTERVAL, short="p99 µs (95 %)", key="p99_us"),
+        _percentile("p99"),
+        _has_many_messages,
     ),
     Part(
         Column("p99.9, µs", "number", INTERVAL, short="p99.9 µs (95 %)", key="p999_us", least=1, optional=True),
