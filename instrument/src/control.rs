@@ -45,8 +45,14 @@ pub enum Report {
     Ready,
     /// Every receiver of this node has received its first sample. Sent only if sources send at once.
     Arrived,
-    Probed { endpoint: u32, pair: u32, probe: u64 },
-    Quiet { pair: u32 },
+    Probed {
+        endpoint: u32,
+        pair: u32,
+        probe: u64,
+    },
+    Quiet {
+        pair: u32,
+    },
     Done {
         endpoints: Vec<Tally>,
         resources: Resources,
@@ -54,7 +60,10 @@ pub enum Report {
         /// When the node's program entered the instrument, on CLOCK_MONOTONIC.
         entered_ns: i64,
     },
-    Failed { error: String, remedy: Option<String> },
+    Failed {
+        error: String,
+        remedy: Option<String>,
+    },
 }
 
 impl Report {
