@@ -250,7 +250,7 @@ def _has_floor(group: Group) -> bool:
 def _has_many_messages(group: Group) -> bool:
     """Return whether the rows describe the messages of a steady state instead of the first message of each trial. The
     share of lost messages, the CPU of a message and high percentiles say nothing about first messages."""
-    return group.conditions["begin"] != AT_ONCE
+    return bool(group.conditions["begin"] != AT_ONCE)
 
 
 def _has_cpu(group: Group) -> bool:
