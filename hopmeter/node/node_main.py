@@ -33,7 +33,9 @@ def run(arguments: list[str]) -> int:
     objects = FlowObjects(spec, folder)
 
     def open_transport(setup: Any) -> Any:
-        transport = transport_class(folder)(setup)
+        kind = transport_class(folder)  # imports the transport's library
+        _instrument.note_loaded()
+        transport = kind(setup)
         if objects.by_link and isinstance(transport, ObjectTransport):
             transport.carry(objects.by_link)
         _settle_collector(collects)

@@ -57,8 +57,8 @@ pub enum Report {
         endpoints: Vec<Tally>,
         resources: Resources,
         facts: BTreeMap<String, String>,
-        /// When the node's program entered the instrument, on CLOCK_MONOTONIC.
-        entered_ns: i64,
+        /// When the node's process had loaded its libraries, on CLOCK_MONOTONIC.
+        loaded_ns: i64,
     },
     Failed {
         error: String,

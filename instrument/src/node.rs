@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::affinity;
@@ -89,15 +90,24 @@ pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode
     }
 }
 
+/// When this process had loaded its libraries.
+static LOADED_NS: AtomicI64 = AtomicI64::new(0);
+
+/// Notes that the process has loaded its libraries. A node that loads its transport's library later, such as a Python
+/// node, calls this function again.
+pub fn note_loaded() {
+    LOADED_NS.store(clock::now_ns(), Ordering::Relaxed);
+}
+
 fn measure(host: &Host<'_>, spec: &Path, control_fd: RawFd) -> Result<()> {
-    let entered_ns = clock::now_ns();
+    note_loaded();
     affinity::die_with_parent();
     let (control, orders) = Control::open(control_fd)?;
     let control = Arc::new(control);
     let phase = Arc::new(Phase::default());
     let heard = phase.clone();
     std::thread::spawn(move || read_orders(&heard, orders));
-    let run = |spec: Spec| Node { host, spec: &spec, control: &control, phase: &phase, entered_ns }.run();
+    let run = |spec: Spec| Node { host, spec: &spec, control: &control, phase: &phase }.run();
     let outcome = Spec::read(spec).and_then(run);
     if let Err(error) = &outcome {
         control.say(&Report::failure(error));
@@ -142,7 +152,6 @@ struct Node<'a> {
     spec: &'a Spec,
     control: &'a Arc<Control>,
     phase: &'a Arc<Phase>,
-    entered_ns: i64,
 }
 
 impl Node<'_> {
@@ -243,7 +252,8 @@ impl Node<'_> {
         let resources = meter.end();
         tallies.sort_by_key(|tally| tally.id);
         let facts = transport.facts().into_iter().collect();
-        self.control.say(&Report::Done { endpoints: tallies, resources, facts, entered_ns: self.entered_ns });
+        let loaded_ns = LOADED_NS.load(Ordering::Relaxed);
+        self.control.say(&Report::Done { endpoints: tallies, resources, facts, loaded_ns });
         Ok(())
     }
 

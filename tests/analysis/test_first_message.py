@@ -13,15 +13,15 @@ FIRST = ("launch_us", "opening_us", "discovery_us", "lost_at_start", "lost_after
 AT_ONCE = cell(begin="at-once", warmup=0)
 
 
-def nodes(spawned_ms: float = -30, entered_ms: float = -10, opened_ms: float = 2) -> list[dict[str, Any]]:
+def nodes(spawned_ms: float = -30, loaded_ms: float = -10, opened_ms: float = 2) -> list[dict[str, Any]]:
     """Return a source that opens at 0 and a sink that opens later, both in milliseconds after the first due time."""
     source = {"role": "source", "id": 0, "opened_ns": 0}
     sink = {"role": "sink", "id": 1, "opened_ns": round(opened_ms * MS)}
-    moments = {"spawned_ns": round(spawned_ms * MS), "entered_ns": round(entered_ms * MS)}
+    moments = {"spawned_ns": round(spawned_ms * MS), "loaded_ns": round(loaded_ms * MS)}
     broker = {"endpoints": [], "facts": {"broker": "one that runs before the nodes"}}
     return [
-        {"endpoints": [source], "spawned_ns": moments["spawned_ns"], "entered_ns": moments["entered_ns"] - MS},
-        {"endpoints": [sink], "spawned_ns": moments["spawned_ns"] + MS, "entered_ns": moments["entered_ns"]},
+        {"endpoints": [source], "spawned_ns": moments["spawned_ns"], "loaded_ns": moments["loaded_ns"] - MS},
+        {"endpoints": [sink], "spawned_ns": moments["spawned_ns"] + MS, "loaded_ns": moments["loaded_ns"]},
         broker,
     ]
 
@@ -64,3 +64,10 @@ def test_such_a_cell_has_no_other_latency(column: str, tmp_path: Path) -> None:
     row = analyse_trials(tmp_path, AT_ONCE, {0: messages(40), 1: arrivals(range(30, 40))}, nodes=nodes())
     assert row[column] is None
     assert row["status"] == "ok", "messages that no link could carry yet are no overload"
+
+
+def test_a_node_of_another_version_fails_the_trial(tmp_path: Path) -> None:
+    told = nodes()
+    del told[1]["loaded_ns"]
+    row = analyse_trials(tmp_path, AT_ONCE, {0: messages(3), 1: arrivals([0, 1, 2])}, nodes=told)
+    assert (row["status"], row["reason_code"]) == ("failed", "E-VERSIONS-DIFFER")

@@ -17,10 +17,11 @@ CODE = "W-SETTING"
 
 
 def setting_warnings(cell: Cell, columns: Values) -> list[str]:
-    """Return a warning for each transport setting that may explain why a row lost messages or was overloaded."""
+    """Return a warning for each transport setting that may explain why a row lost messages or was overloaded. Messages
+    that are lost before the first message need no setting, because the link did not exist yet."""
     symptoms = [*(["lost"] if columns["lost"] else []), str(columns["status"])]
     known = manifest.every().get(cell.axes.transport)
-    if known is None or cell.is_whole_workload or cell.path:
+    if known is None or cell.is_whole_workload or cell.path or cell.axes.begins_at_once:
         return []
     way = str(columns.get("carried_by") or "")
     return [tag("W-SETTING", hint.sentence) for hint in known.hint if _applies(hint, cell, symptoms, way)]

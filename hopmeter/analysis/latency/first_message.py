@@ -16,6 +16,7 @@ from hopmeter.analysis.latency.arrivals import Times
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
+from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
 PARTS = ("launch_us", "opening_us", "discovery_us")
@@ -28,8 +29,8 @@ class FirstMessage:
 
     spawned_ns: int
     """When the launcher started the first program."""
-    entered_ns: int
-    """When the last program had loaded its libraries and entered the instrument."""
+    loaded_ns: int
+    """When the last program had loaded its libraries."""
     opened_ns: int
     """When the last end was open."""
     first_arrival_ns: int | None
@@ -54,7 +55,7 @@ class FirstMessage:
         if self.first_arrival_ns is None:
             return {}
         opened_ns = min(self.opened_ns, self.first_arrival_ns)
-        ends = (self.spawned_ns, self.entered_ns, opened_ns, self.first_arrival_ns)
+        ends = (self.spawned_ns, self.loaded_ns, opened_ns, self.first_arrival_ns)
         return {name: (end - start) / 1000 for name, start, end in zip(PARTS, ends, ends[1:], strict=False)}
 
 
@@ -70,7 +71,7 @@ class _Receiver:
 def find_first_message(cell: Cell, result: TrialResult, samples: Samples) -> FirstMessage:
     """Return the moments of a trial whose source sent at once.
 
-    Raises StoreError if the samples are missing or damaged.
+    Raises StoreError if the samples are missing or damaged, or if a node did not report its moments.
     """
     return _combine(result, list(_receivers(cell, samples)))
 
@@ -90,14 +91,28 @@ def _values(first: FirstMessage) -> dict[str, float]:
     return first.parts_us and {**first.parts_us, **{name: getattr(first, name) for name in LOSSES}}
 
 
-def _combine(result: TrialResult, receivers: Sequence[_Receiver]) -> FirstMessage:
+def _moments(result: TrialResult) -> tuple[int, int, int]:
+    """Return when the first node was started, when the last node had loaded its libraries, and when the last end was
+    open.
+
+    Raises StoreError if a node did not report its moments, because an older version built the node.
+    """
     nodes = [node for node in result.nodes if node.get("endpoints")]
-    opened_ns = max(each["opened_ns"] for node in nodes for each in node["endpoints"])
+    try:
+        opened_ns = [each["opened_ns"] for node in nodes for each in node["endpoints"]]
+        return min(node["spawned_ns"] for node in nodes), max(node["loaded_ns"] for node in nodes), max(opened_ns)
+    except KeyError as missing:
+        said = f"a node did not report {missing}, so it has another version than hopmeter"
+        raise StoreError("E-VERSIONS-DIFFER", said, "run `hopmeter build`, and measure again") from missing
+
+
+def _combine(result: TrialResult, receivers: Sequence[_Receiver]) -> FirstMessage:
+    spawned_ns, loaded_ns, opened_ns = _moments(result)
     arrivals = [each.arrived_ns for each in receivers]
     known = [each for each in arrivals if each is not None]
     return FirstMessage(
-        spawned_ns=min(node["spawned_ns"] for node in nodes),
-        entered_ns=max(node["entered_ns"] for node in nodes),
+        spawned_ns=spawned_ns,
+        loaded_ns=loaded_ns,
         opened_ns=opened_ns,
         first_arrival_ns=max(known) if len(known) == len(arrivals) else None,
         lost_at_start=max(len(each.lost_due) for each in receivers),

@@ -83,10 +83,17 @@ fn checksum(payload: &[u8]) -> u32 {
     payload::checksum(payload)
 }
 
+/// Notes that the process has imported the transport's library.
+#[pyfunction]
+fn note_loaded() {
+    node::note_loaded();
+}
+
 #[pymodule]
 fn _instrument(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(note_loaded, module)?)?;
     probes::register(module)?;
     background::register(module)?;
     clock_exchange::register(module)?;
