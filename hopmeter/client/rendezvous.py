@@ -162,8 +162,8 @@ def default_folder() -> Path:
 
 
 def _private(folder: Path) -> Path:
-    """Return the directory, creating it if missing. Raises ConnectError if other users can write to the directory,
-    because the records in the directory are trusted."""
+    """Create the directory if it does not exist, and return it. Raises ConnectError if other users can write to the
+    directory, because the records in the directory are trusted."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat() if not folder.is_symlink() else folder.stat()

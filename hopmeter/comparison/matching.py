@@ -23,7 +23,7 @@ def key(cell: Cell) -> Key:
 
 
 def rows_by_key(run: Run) -> dict[Key, Row]:
-    """Return the measured rows of a run by key. Rows of the old side are omitted."""
+    """Return a run's measured rows, each under its key. Rows of the old side are omitted."""
     return {key(row.cell): row for row in compared_rows(run) if row.cell.comparison.side != OLD}
 
 

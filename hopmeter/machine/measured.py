@@ -67,8 +67,8 @@ def _core(core: dict[str, Any], remedy: str) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """Return a finding for each sleep time. Each finding says how late a thread on this machine wakes after sleeping
-    for this time."""
+    """Return a finding for each sleep time. Each finding says how much later than requested a thread wakes up on this
+    machine."""
     return [_late(error) for error in errors]
 
 

@@ -53,7 +53,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
     """Return the Python of the joint environment, or of the transport's own environment if it has the codec's packages.
 
-    Return None if neither environment has the packages.
+    Return None if neither of these environments has the codec's packages.
     """
     found = own(environment)
     if found is not None and has(found, codec):

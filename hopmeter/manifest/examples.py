@@ -1,8 +1,8 @@
 """Finds and adapts the example of each transport and language: a small program that uses the library without hopmeter.
 
 The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's directory. The
-programs may also use `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants, such as
-`PAYLOAD_BYTES = 1000`. hopmeter replaces the values of these constants.
+examples may use two further files: `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants,
+such as `PAYLOAD_BYTES = 1000`. hopmeter replaces the values of these constants.
 """
 
 from __future__ import annotations

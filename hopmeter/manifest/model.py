@@ -295,8 +295,8 @@ class Manifest(Strict):
         return {name: value for name, value in (self.network or {}).items() if name not in given}
 
     def why_local(self, settings: Mapping[str, Value]) -> str:
-        """Return the reason why messages with these settings cannot reach another machine. Return an empty string if
-        they can reach another machine.
+        """Return the reason why messages with these settings cannot reach another machine, or an empty string if the
+        messages can reach one.
         """
         if self.network is None:
             return f"{self.name} does not leave the machine"

@@ -108,7 +108,7 @@ class Segment:
         return is_forward and time_ns >= self.tracks[topic].newest_ns - SORTABLE_NS
 
     def begins_after(self, time_ns: int) -> bool:
-        """Return whether a message at this time precedes the segment."""
+        """Return whether a message with this timestamp precedes the segment."""
         return time_ns < self.start_ns - SORTABLE_NS and self.newest_ns >= 0
 
     def add(self, topic: str, time_ns: int, size: int, number: int) -> None:

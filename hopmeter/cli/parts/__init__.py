@@ -1,2 +1,2 @@
-"""Functions that several commands share. Each command imports the functions when it runs, so that no command loads
+"""Functions that several commands share. A command imports these functions only when it runs, so that no command loads
 another command's libraries."""

@@ -63,7 +63,7 @@ def _why_no_replies(cell: Cell) -> str:
 def message_languages(cell: Cell, flow: Flow) -> list[str]:
     """Return the languages that encode or decode a flow's messages, starting with the encoding language.
 
-    The language of a server is left out, because servers return the bytes that they received. If the transport itself
+    The language of a server is omitted, because servers return the bytes that they received. If the transport itself
     encodes messages, the only language is Python, because hopmeter encodes one message in Python beforehand.
     """
     if not flow.has_codec:

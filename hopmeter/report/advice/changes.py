@@ -53,8 +53,8 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
 
 
 def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
-    """Yield a sentence for each other table with another best transport, and sentences that count the agreeing and the
-    undecided tables."""
+    """Yield a sentence for each other table in which another transport is best, and sentences that count the agreeing
+    and the undecided tables."""
     decisions = [decide(each.deciding) for each in others]
     different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
     for each in different:

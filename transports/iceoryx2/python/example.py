@@ -44,7 +44,7 @@ def send() -> None:
 
 
 def send_one(publisher: iox2.Publisher) -> int:
-    """Write a message into shared memory. Return the number of receivers."""
+    """Write a message into shared memory. Return the number of subscribers that received the message."""
     sample = publisher.loan_slice_uninit(PAYLOAD_BYTES)
     ctypes.memset(sample.payload_ptr, 0, PAYLOAD_BYTES)
     return sample.assume_init().send()

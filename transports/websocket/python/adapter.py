@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def called_ends() -> ModuleType:
-    """Return the module of the link ends for callbacks. Only they import asyncio, because the import is slow."""
+    """Return the module of the link ends for callbacks. Only this module imports asyncio, because the import is
+    slow."""
     from . import asyncio_ends
 
     return asyncio_ends

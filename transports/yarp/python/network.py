@@ -61,8 +61,8 @@ class Network:
     def close_port(self, port: Any) -> None:
         """Close a port.
 
-        Closing contacts the name server, and all link ends of a process close at once. The lock differs from `_asking`,
-        because closing waits for pending messages, which may have to reconnect.
+        Closing contacts the name server, and all link ends of a process close at once. Closing has its own lock instead
+        of `_asking`, because closing waits until pending messages are sent, for which YARP may have to reconnect.
         """
         with self._shutting:
             port.close()
