@@ -125,7 +125,7 @@ def _address(text: str) -> AgentAddress:
 
 def _no_address(text: str) -> UsageError:
     remedy = "write an address such as --meet 192.168.1.5:7777, the same on both sides"
-    return UsageError("E-MEET-ADDRESS", f"--meet {text} is not HOST:PORT", remedy)
+    return UsageError("E-MEET-ADDRESS", f"--meet {text} does not have the form HOST:PORT", remedy)
 
 
 def resolve(host: str) -> str:

@@ -58,4 +58,4 @@ def image_fields(link: Link) -> tuple[int, int, str, int, int]:
 def no_payload_field(payload_bytes: int) -> AdapterError:
     """Return the error for a payload on a link with the ROS message type Header, which has no field for a payload."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
-    return AdapterError(what, "use the payload `bytes`, or timing without padding")
+    return AdapterError(what, "use the payload `bytes`, or a payload `timing` without padding")

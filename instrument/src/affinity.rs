@@ -38,7 +38,7 @@ pub fn pin_among(cores: &[u32]) -> Result<()> {
     match refused {
         0 => Ok(()),
         _ => Err(Error::system(format!("pinning to core {}", list(cores)))
-            .remedy("choose cores this process may use (`taskset -p $$` shows them)")),
+            .remedy("choose cores that this process may use (`taskset -p $$` shows them)")),
     }
 }
 
@@ -63,7 +63,7 @@ pub fn lock_memory() -> Result<()> {
     match unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) } {
         0 => Ok(()),
         _ => Err(Error::system("locking memory (mlockall)")
-            .remedy("raise the limit `memlock` (`ulimit -l unlimited`), or leave `mlock` out")),
+            .remedy("raise the limit `memlock` (`ulimit -l unlimited`), or omit `mlock`")),
     }
 }
 
@@ -82,7 +82,7 @@ fn request_latency(bound: &str) -> Result<File> {
         Ok(bound)
     });
     held.context(format!("keeping cores awake ({bound})")).map_err(|error| {
-        error.remedy("run as root, give this user the right to write that file, or leave `no_idle_states` out")
+        error.remedy("run as root, give this user the right to write that file, or omit `no_idle_states`")
     })
 }
 
@@ -120,6 +120,6 @@ mod tests {
     fn where_cores_may_not_be_kept_awake_the_remedy_is_told() {
         let error = request_latency("/dev/there/is/no/such/bound").expect_err("it is not there");
         assert!(error.to_string().contains("keeping cores awake"), "{error}");
-        assert!(error.remedy_text().is_some_and(|remedy| remedy.contains("leave `no_idle_states` out")));
+        assert!(error.remedy_text().is_some_and(|remedy| remedy.contains("omit `no_idle_states`")));
     }
 }

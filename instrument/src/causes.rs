@@ -67,7 +67,7 @@ impl Causes {
     pub fn finish(self) -> Result<()> {
         let doing = format!("writing {} causes to {}", self.records.len(), self.path.display());
         if self.unrecorded > 0 {
-            return Err(Error::new(format!("{doing}: {} more did not fit", self.unrecorded)));
+            return Err(Error::new(format!("{doing}: {} more causes did not fit", self.unrecorded)));
         }
         let mut file = File::create_new(&self.path).context(&doing)?;
         let bytes: Vec<u8> = self.records.iter().flat_map(bytes_of).collect();

@@ -76,7 +76,10 @@ fn load(library: &Path) -> Result<&'static Functions> {
     // SAFETY: every version of the function table begins with the version.
     let abi = unsafe { std::ptr::addr_of!((*functions).abi).read() };
     if abi != CODEC_ABI {
-        let what = format!("{} has version {abi} of the codec table, this node {CODEC_ABI}", library.display());
+        let what = format!(
+            "{} has version {abi} of the codec table, but this node has version {CODEC_ABI}",
+            library.display()
+        );
         return Err(Error::new(what).remedy(REBUILD));
     }
     // SAFETY: the table has this version and is static.
@@ -120,7 +123,7 @@ impl Object {
 
     fn complain(&self, why: &str) {
         if !self.has_complained.swap(true, Ordering::Relaxed) {
-            eprintln!("hopmeter: an object arrived wrong: {why}");
+            eprintln!("hopmeter: an object did not arrive correctly: {why}");
         }
     }
 }
@@ -232,7 +235,7 @@ struct DecodedObject<'a> {
 impl Decoded for DecodedObject<'_> {
     fn is_right(&self, thoroughly: bool) -> bool {
         let Some(decoded) = self.decoded else {
-            self.object.complain("its bytes are no valid message of the schema");
+            self.object.complain("the bytes are not a valid message of the schema");
             return false;
         };
         if !thoroughly {
@@ -241,7 +244,7 @@ impl Decoded for DecodedObject<'_> {
         // SAFETY: both objects belong to this library.
         let equal = unsafe { (self.object.functions.equal)(self.object.memory.as_ptr(), decoded.as_ptr()) } == 1;
         if !equal {
-            self.object.complain("it is not what was sent");
+            self.object.complain("the object differs from the sent object");
         }
         equal
     }

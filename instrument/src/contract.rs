@@ -76,7 +76,8 @@ impl Setup {
     /// Fails if the manifest does not have the setting, or if its value has a different type.
     pub fn setting<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
         let value = self.settings.get(name).ok_or_else(|| {
-            Error::new(format!("the setting `{name}` is unknown")).remedy("name it under [settings] in transport.toml")
+            Error::new(format!("the setting `{name}` is unknown"))
+                .remedy("declare it under [settings] in transport.toml")
         })?;
         serde_json::from_value(value.clone()).map_err(|cause| {
             Error::new(format!("the setting `{name}` = {value} is not what the adapter expects")).because(cause)
@@ -275,7 +276,7 @@ pub trait Server: Send {
     /// Turns this polled server into a server that calls the handler on the transport's own thread (`callback`).
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         drop(on_request);
-        Err(Error::new("this transport's servers are polled, not called").remedy("use wait = \"block\" or \"spin\""))
+        Err(Error::new("this transport's servers do not support callbacks").remedy("use wait = \"block\" or \"spin\""))
     }
 }
 

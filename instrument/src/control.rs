@@ -148,7 +148,7 @@ impl Control {
         let orders = reader
             .lines()
             .map_while(std::result::Result::ok)
-            .map(|line| serde_json::from_str(&line).context(format!("understanding the order `{line}`")));
+            .map(|line| serde_json::from_str(&line).context(format!("parsing the order `{line}`")));
         Ok((Self { writer: Mutex::new(stream) }, orders))
     }
 

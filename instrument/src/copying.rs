@@ -114,7 +114,7 @@ fn copy_function(way: Way) -> Result<Function> {
 }
 
 fn unsupported_here_error(what: &str) -> Error {
-    Error::new(format!("{what} works on x86-64 only")).remedy("copy with memcpy or bytes, into warm or fresh")
+    Error::new(format!("{what} works only on x86-64")).remedy("copy with memcpy or bytes, into warm or fresh")
 }
 
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) {

@@ -30,8 +30,8 @@ impl Error {
 
     /// Creates the error for a kind of link end that the plan needs but the adapter does not offer.
     pub fn unsupported(end: &str, link: &str) -> Self {
-        Self::new(format!("the adapter offers no {end} (asked for link {link})"))
-            .remedy("let transport.toml list only the patterns and waits that the adapter has")
+        Self::new(format!("the adapter does not implement {end} (needed for link {link})"))
+            .remedy("in transport.toml, list only the patterns and waits that the adapter implements")
     }
 
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {

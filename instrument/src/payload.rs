@@ -36,7 +36,7 @@ impl Content {
             return Ok(Self::File { bytes, each: flow.payload_bytes });
         }
         Err(Error::new(format!(
-            "the payload {} has {have} bytes, and had {planned} when it was planned",
+            "the payload {} has {have} bytes, but had {planned} bytes when the run was planned",
             path.display()
         ))
         .remedy("do not change the file during the measurement"))

@@ -79,7 +79,7 @@ impl Recorder {
         let refused = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, (HEAD_BYTES + bytes) as libc::off_t) };
         if refused != 0 {
             return Err(Error::new(doing()).because(std::io::Error::from_raw_os_error(refused)).remedy(
-                "free disk space where the results go, give another place with --out, or measure fewer messages",
+                "free disk space in the results folder, choose another folder with --out, or measure fewer messages",
             ));
         }
         let records = Mapping::of(capacity as usize).map_err(|error| error.within(doing()))?;

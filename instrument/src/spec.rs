@@ -241,8 +241,8 @@ impl Spec {
         // The version is checked first, because a spec of a different version may lack fields of this version.
         let Versioned { format } = serde_json::from_str(&text).context(doing())?;
         if format != SPEC_FORMAT {
-            return Err(Error::new(format!("the spec has format {format}, this node speaks {SPEC_FORMAT}"))
-                .remedy("run `hopmeter build` so that nodes and launcher are of one version"));
+            return Err(Error::new(format!("the spec has format {format}, but this node reads format {SPEC_FORMAT}"))
+                .remedy("run `hopmeter build` so that the nodes and hopmeter have the same version"));
         }
         serde_json::from_str(&text).context(doing())
     }

@@ -52,7 +52,7 @@ pub fn refuse_payload(payload_bytes: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(format!("this message has no field for a payload of {payload_bytes} bytes"))
-        .remedy("use the payload `bytes`, or timing without padding"))
+        .remedy("use the payload `bytes`, or a payload `timing` without padding"))
 }
 
 /// Splits a time in nanoseconds into the seconds and nanoseconds of a message's timestamp.

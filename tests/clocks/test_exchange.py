@@ -63,10 +63,10 @@ def test_a_host_that_does_not_answer_is_an_error_that_names_both(responder: Cloc
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("localhost", 1, TOKEN), "no IP address"),
+        (("localhost", 1, TOKEN), "not an IP address"),
         (("127.0.0.1", 1, b"short"), "16 bytes"),
         (("127.0.0.1", 1, TOKEN, 0), "1 to 1000"),
-        (("127.0.0.1", 1, TOKEN, 5, float("nan")), "no time"),
+        (("127.0.0.1", 1, TOKEN, 5, float("nan")), "not a valid time"),
     ],
 )
 def test_wrong_arguments_are_named(words: tuple[object, ...], said: str) -> None:

@@ -163,7 +163,7 @@ void what_is_not_offered_is_named_and_callbacks_are_given_back() {
   HopmeterSubscription out{};
   check(transport.calls->subscribe(transport.object, &link, on_frame, &out, &told.sink) == HOPMETER_FAILED,
         "not offered");
-  check_equal(told.what, "the adapter offers no subscribe (asked for link camera)");
+  check_equal(told.what, "the adapter does not implement subscribe (needed for link camera)");
   check(!told.remedy.empty() && given_back == 1, "a remedy, and the callback is given back once");
   transport.calls->close(transport.object);
 }
@@ -202,7 +202,7 @@ void a_choice_passes_on_what_is_asked_of_it() {
   const HopmeterLink link{.name = detail::text("camera"), .address = detail::text(""), .receivers = 1};
   HopmeterClient out{};
   check(transport.calls->client(transport.object, &link, &out, &told.sink) == HOPMETER_FAILED, "not offered");
-  check_equal(told.what, "the adapter offers no client (asked for link camera)");
+  check_equal(told.what, "the adapter does not implement client (needed for link camera)");
   transport.calls->close(transport.object);
 }
 
@@ -222,7 +222,7 @@ void a_transport_of_ends_makes_these_and_names_the_others() {
     (void)transport.client(link);
     check(false, "a client was made");
   } catch (const Error& refused) {
-    check_equal(refused.what(), "the adapter offers no client (asked for link camera)");
+    check_equal(refused.what(), "the adapter does not implement client (needed for link camera)");
   }
 }
 

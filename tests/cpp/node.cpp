@@ -111,12 +111,12 @@ void check_said(const std::string& fault, const std::string& what, const std::st
 void failures_reach_the_launcher_with_their_remedy() {
   check_said("open", "no broker", R"("start it")");
   check_said("send", "the wire is cut", R"("mend it")");
-  check_said("unsupported", "the adapter offers no publisher (asked for link x_l0)", R"("let transport.toml)");
-  check_said("nothing", "the adapter gave nothing where a Publisher was asked for", "");
+  check_said("unsupported", "the adapter does not implement publisher (needed for link x_l0)", R"("in transport.toml)");
+  check_said("nothing", "the adapter returned null, although a Publisher was requested", "");
 }
 
 void settings_say_what_is_wrong_with_them() {
-  check_said("unknown setting", "the setting `depth` is unknown", R"("name it under [settings])");
+  check_said("unknown setting", "the setting `depth` is unknown", R"("declare it under [settings])");
   check_said("wrong type", R"(the setting `fault` = \"wrong type\")", "");
   check_said("out of range", "the setting `many` is out of range", "");
 }

@@ -70,7 +70,8 @@ void addresses_are_taken_apart_or_refused() {
   const auto [host, port] = HostPort::parse("127.0.0.1:4222");
   check(host == "127.0.0.1" && port == 4222, "both parts");
   for (const char* wrong : {"", "4222", "host:", "host:x", "host:65536", "host:1 "})
-    check_equal(thrown_by([&] { HostPort::parse(wrong); }), "the address " + std::string(wrong) + " is not HOST:PORT");
+    check_equal(thrown_by([&] { HostPort::parse(wrong); }),
+                "the address " + std::string(wrong) + " does not have the form HOST:PORT");
 }
 
 void the_address_of_a_broker_may_have_credentials() {
@@ -254,7 +255,7 @@ void a_reply_is_written_or_copied_from_the_request() {
 void a_frame_of_another_transport_is_refused() {
   const auto received = Received({}, {});
   check_equal(thrown_by([&] { received.require_native<int>("a wire"); }),
-              "this frame did not come by a wire, so it cannot be moved on");
+              "this frame did not arrive through a wire, so it cannot be forwarded by reference");
   const int message = 0;
   check(&received.with_native(&message).require_native<int>("a wire") == &message, "the message itself");
 }

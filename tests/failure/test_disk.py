@@ -74,7 +74,7 @@ def test_raw_samples_that_do_not_fit_fail_their_trial_before_it_begins(mountable
     assert done.returncode == 1, done.stderr
     assert (failed["status"], failed["trials_good"]) == ("failed", 0)
     assert "No space left on device" in failed["reason"]
-    assert "free disk space where the results go, give another place with --out" in failed["reason"]
+    assert "free disk space in the results folder, choose another folder with --out" in failed["reason"]
 
 
 @pytest.mark.parametrize("transport", ["unix", "memory", "zeromq"])
@@ -90,4 +90,4 @@ def test_files_that_may_not_grow_are_told_before_anything_is_measured(transport:
     assert done.returncode == 1, done.stderr
     assert (failed["status"], failed["trials_good"]) == ("failed", 0)
     assert "File too large" in failed["reason"]
-    assert "free disk space where the results go, give another place with --out" in failed["reason"]
+    assert "free disk space in the results folder, choose another folder with --out" in failed["reason"]

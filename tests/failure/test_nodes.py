@@ -32,7 +32,7 @@ def test_a_taken_port_is_named_with_its_remedy(tmp_path: Path) -> None:
     assert (failed["status"], failed["reason_code"]) == ("failed", "E-NODE-FAILED")
     assert f"node 0 (tcp rust, source): endpoint 0 (Source, tcp rust): binding port {port}" in failed["reason"]
     assert "Address already in use" in failed["reason"]
-    assert "(use port = 0, which takes a free one)" in failed["reason"]
+    assert "(use port = 0, which selects a free port)" in failed["reason"]
 
 
 def test_real_time_without_the_right_to_it_is_refused_clearly(tmp_path: Path) -> None:
@@ -56,13 +56,13 @@ def test_memory_that_may_not_be_locked_is_refused_clearly(tmp_path: Path) -> Non
     failed = row(done, "unix")
     assert (done.returncode, failed["status"]) == (1, "failed")
     assert "locking memory (mlockall)" in failed["reason"]
-    assert "raise the limit `memlock` (`ulimit -l unlimited`), or leave `mlock` out" in failed["reason"]
+    assert "raise the limit `memlock` (`ulimit -l unlimited`), or omit `mlock`" in failed["reason"]
 
 
 def test_cores_are_kept_awake_while_it_is_measured_and_no_longer(tmp_path: Path) -> None:
     if not os.access(AWAKE, os.W_OK):
         failed = row(run(tmp_path, "--no-idle-states"), "unix")
-        assert f"keeping cores awake ({AWAKE})" in failed["reason"] and "leave `no_idle_states` out" in failed["reason"]
+        assert f"keeping cores awake ({AWAKE})" in failed["reason"] and "omit `no_idle_states`" in failed["reason"]
         return
     with subprocess.Popen(
         command(tmp_path, "--no-idle-states", "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -20,16 +20,25 @@ POLL = """
 WRONG = {
     "no poll": ("del Subscriber.poll", "subscriber of link hm_test_l0 has no method `poll`"),
     "no close": ("del Publisher.close", "publisher of link hm_test_l0 has no method `close`"),
-    "no publisher": ("del Transport.publisher", "the adapter offers no publisher"),
-    "no answer": (SEND.format(body="fill(frame)"), "must answer True (accepted) or False (busy), not None"),
-    "no frame": (SEND.format(body="return True"), "answered True without having called fill"),
-    "a short buffer": (SEND.format(body="fill(frame[:-1])"), "fill needs 164 bytes for the frame, the buffer has 163"),
+    "no publisher": ("del Transport.publisher", "the adapter does not implement publisher"),
+    "no answer": (SEND.format(body="fill(frame)"), "must return True (accepted) or False (busy), not None"),
+    "no frame": (SEND.format(body="return True"), "returned True without calling fill"),
+    "a short buffer": (
+        SEND.format(body="fill(frame[:-1])"),
+        "fill needs 164 bytes for the frame, but the buffer has 163",
+    ),
     "a short header": (SEND.format(body="fill(frame[:9], frame[64:])"), "fill needs 64 bytes for the header"),
     "a read-only buffer": (SEND.format(body="fill(bytes(frame))"), "not writable"),
     "no buffer": (SEND.format(body="fill('text')"), "TypeError"),
     "two fills": (SEND.format(body="fill(frame); fill(frame)"), "fill may be called only once for a message"),
-    "a wrong count": (POLL.format(body="take(self.line.get()); return 2"), "how many frames it handed over: 1, not 2"),
-    "no count": (POLL.format(body="take(self.line.get())"), "how many frames it handed over: 1, not None"),
+    "a wrong count": (
+        POLL.format(body="take(self.line.get()); return 2"),
+        "must return the number of frames that it delivered: 1, not 2",
+    ),
+    "no count": (
+        POLL.format(body="take(self.line.get())"),
+        "must return the number of frames that it delivered: 1, not None",
+    ),
     "no bytes": (POLL.format(body="take(None)"), "bytes-like object is required"),
 }
 
@@ -103,7 +112,7 @@ def test_a_kept_fill_is_refused_afterwards(measure: Measure) -> None:
         raise caught[0]
     """
     )
-    assert "fill belongs to the call it was given to" in failure_reason(measure(changes))
+    assert "fill may be called only during the call that received it" in failure_reason(measure(changes))
 
 
 def test_a_kept_take_is_refused_afterwards(measure: Measure) -> None:
@@ -120,7 +129,7 @@ def test_a_kept_take_is_refused_afterwards(measure: Measure) -> None:
         Subscriber.poll = poll
         Publisher.send = send
     """
-    assert "take belongs to the call of poll" in failure_reason(measure(changes))
+    assert "take may be called only during the call of poll" in failure_reason(measure(changes))
 
 
 def test_busy_is_counted_and_the_message_offered_again(measure: Measure) -> None:

@@ -53,7 +53,7 @@ def test_what_arrives_is_compared_and_the_payload_left_alone(measure: Measure, t
 def test_another_object_than_was_sent_is_a_wrong_one(measure: Measure, change: str) -> None:
     outcome = measure(f"{PASSING}    altered = lambda obj: {change}", **objects_of("numpy"))
     assert sink(outcome)["content_errors"] == sink(outcome)["content_checks"] > MESSAGES
-    assert outcome.log.count("an object arrived wrong") == 1
+    assert outcome.log.count("an object did not arrive correctly") == 1
 
 
 def test_bytes_are_carried_as_ever(measure: Measure) -> None:

@@ -69,12 +69,12 @@ def test_objects_are_encoded_decoded_compared_and_stamped(measure: Measure, tmp_
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"), [(ALTERED, "not what was sent"), (LYING, "frames arrived, but the header")]
+    ("changes", "says"), [(ALTERED, "differs from the sent object"), (LYING, "frames arrived, but the header")]
 )
 def test_an_object_that_arrives_altered_is_a_wrong_one(measure: Measure, changes: str, says: str) -> None:
     outcome = measure(changes, **objects_of("numpy"))
     assert sink(outcome)["content_errors"] == sink(outcome)["content_checks"] > MESSAGES
-    assert outcome.log.count("an object arrived wrong") == 1
+    assert outcome.log.count("an object did not arrive correctly") == 1
     assert says in outcome.log
 
 
@@ -86,7 +86,7 @@ def test_without_checksum_warm_up_and_the_last_are_compared_number_by_number(mea
 
 def test_a_payload_that_is_not_as_planned_fails_with_both_lengths(measure: Measure) -> None:
     failed = measure(**{**objects_of("numpy"), "payload_bytes": 100}).last
-    assert "4928 bytes when it was encoded, and 100 when it was planned" in failed["error"]
+    assert "the encoded object has 4928 bytes, but had 100 bytes when the run was planned" in failed["error"]
 
 
 def test_a_framework_that_is_not_there_fails_with_what_gets_it(measure: Measure) -> None:

@@ -264,7 +264,7 @@ inline Sent Replier::forward(const Received& received) {
 inline Owned<Replier> Replier::defer() noexcept { return {}; }
 
 inline Owned<Subscription> Server::serve(OnRequest) {
-  throw Error("this transport's servers are polled, not called", "use wait = \"block\" or \"spin\"");
+  throw Error("this transport's servers do not support callbacks", "use wait = \"block\" or \"spin\"");
 }
 
 inline Owned<Publisher> Transport::publisher(const Link& link) { throw Error::unsupported("publisher", link.name); }

@@ -43,7 +43,7 @@ class Setup {
   std::string directory() const { return detail::string(raw_->directory); }
   /// The address of the transport's broker, in the manifest's format (empty if the transport has no broker).
   std::string broker() const { return detail::string(raw_->broker); }
-  [[deprecated("it is broker() now")]] std::string daemon() const { return broker(); }
+  [[deprecated("renamed to broker()")]] std::string daemon() const { return broker(); }
   /// The IPv4 address on which link ends listen: the loopback address, unless nodes run on several machines. The
   /// address 0.0.0.0 means all network interfaces.
   std::string bind() const { return detail::string(raw_->bind); }

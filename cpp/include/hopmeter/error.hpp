@@ -27,8 +27,8 @@ class Error : public std::runtime_error {
 
   /// Creates the error for a kind of link end that the adapter does not support.
   static Error unsupported(const std::string& end, const std::string& link) {
-    return Error("the adapter offers no " + end + " (asked for link " + link + ")",
-                 "let transport.toml list only the patterns and waits that the adapter has");
+    return Error("the adapter does not implement " + end + " (needed for link " + link + ")",
+                 "in transport.toml, list only the patterns and waits that the adapter implements");
   }
 
   const std::string& remedy() const noexcept { return remedy_; }
@@ -72,7 +72,7 @@ inline void report(const HopmeterError* out) noexcept {
     }
     out->put(out->context, text(what), text(remedy));
   } catch (...) {
-    out->put(out->context, text("no memory is left to say what failed"), text(""));
+    out->put(out->context, text("there is no memory left for the error message"), text(""));
   }
 }
 

@@ -136,7 +136,8 @@ class Received {
   template <class Message>
   const Message& require_native(const char* library) const {
     if (const auto* message = native<Message>()) return *message;
-    throw Error(std::string("this frame did not come by ") + library + ", so it cannot be moved on");
+    throw Error(std::string("this frame did not arrive through ") + library +
+                ", so it cannot be forwarded by reference");
   }
 
   const HopmeterReceived& raw() const noexcept { return raw_; }

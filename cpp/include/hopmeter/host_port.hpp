@@ -22,7 +22,7 @@ struct HostPort {
       const auto [read, error] = std::from_chars(address.data() + colon + 1, end, port);
       if (error == std::errc() && read == end) return {std::string(address.substr(0, colon)), port};
     }
-    throw Error("the address " + std::string(address) + " is not HOST:PORT");
+    throw Error("the address " + std::string(address) + " does not have the form HOST:PORT");
   }
 };
 

@@ -33,7 +33,8 @@ class LoopThread final : public Subscription {
   static void run(const auto& step, const std::stop_token& stop) noexcept try {
     while (!stop.stop_requested()) step();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "hopmeter: a receiver's thread has ended, so it is not called again: %s\n", error.what());
+    std::fprintf(stderr, "hopmeter: a receiver's thread has ended, so its callback is not called again: %s\n",
+                 error.what());
   }
 
   std::function<void()> wake_;

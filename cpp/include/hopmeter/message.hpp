@@ -66,7 +66,7 @@ std::span<std::byte> payload_field(Message& message, std::size_t bytes) {
   } else {
     if (bytes == 0) return {};
     throw Error("this message has no field for a payload of " + std::to_string(bytes) + " bytes",
-                "use the payload `bytes`, or timing without padding");
+                "use the payload `bytes`, or a payload `timing` without padding");
   }
 }
 

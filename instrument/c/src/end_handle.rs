@@ -12,7 +12,7 @@ macro_rules! end_handle {
             /// Takes ownership of a link end that the adapter has just opened.
             pub fn adopt(raw: $raw) -> hopmeter_instrument::Result<Box<Self>> {
                 if raw.object.is_null() || raw.calls.is_null() {
-                    let what = concat!("the adapter gave nothing where a ", stringify!($name), " was asked for");
+                    let what = concat!("the adapter returned null, although a ", stringify!($name), " was requested");
                     return Err(hopmeter_instrument::Error::new(what.replace(" C", " ")));
                 }
                 Ok(Box::new(Self(raw)))

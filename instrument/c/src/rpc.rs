@@ -45,7 +45,7 @@ impl contract::Server for CServer {
 
     fn serve(self: Box<Self>, on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Some(serve) = self.calls().serve else {
-            return Err(Error::new("this transport's servers are polled, not called")
+            return Err(Error::new("this transport's servers do not support callbacks")
                 .remedy("use wait = \"block\" or \"spin\""));
         };
         let mut raw = calls::Subscription { object: std::ptr::null_mut(), calls: std::ptr::null() };

@@ -69,7 +69,9 @@ fn text(settings: &Settings, name: &str) -> Result<Text> {
         Some(text) => Ok(Text::lend(text)),
         // This call only produces the error. Its message distinguishes a missing setting from a setting of another
         // type.
-        None => settings.0.setting::<String>(name).and(Err(Error::new(format!("the setting `{name}` is no text")))),
+        None => {
+            settings.0.setting::<String>(name).and(Err(Error::new(format!("the setting `{name}` is not a string"))))
+        }
     }
 }
 

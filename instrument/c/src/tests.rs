@@ -103,7 +103,7 @@ fn a_send_is_accepted_busy_or_failed_with_its_remedy() {
     let error = publisher.send(1, Fill::copied_message(&mut fill_nines)).expect_err("failed");
     assert_eq!((error.what_text().as_str(), error.remedy_text()), ("no cable", Some("plug it in")));
     let error = publisher.send(2, Fill::copied_message(&mut fill_nines)).expect_err("failed without a word");
-    assert_eq!(error.what_text(), "the adapter failed without saying why");
+    assert_eq!(error.what_text(), "the adapter failed without an error message");
 }
 
 #[test]
@@ -165,7 +165,7 @@ extern "C" fn keep_nothing(_: *const c_void) -> abi::FrameHolder {
 fn nothing_where_an_end_was_asked_for_is_an_error() {
     let nothing = calls::Subscription { object: std::ptr::null_mut(), calls: std::ptr::null() };
     let error = CSubscription::adopt(nothing).err().expect("refused");
-    assert_eq!(error.what_text(), "the adapter gave nothing where a Subscription was asked for");
+    assert_eq!(error.what_text(), "the adapter returned null, although a Subscription was requested");
 }
 
 static TRANSPORT: calls::TransportCalls = calls::TransportCalls {
@@ -270,7 +270,7 @@ fn a_transport_says_what_it_offers_and_reads_its_settings() {
     assert_eq!(transport.version().as_deref(), Some("4.2"));
     let link = link();
     let error = transport.publisher(&link).err().expect("it has none");
-    assert_eq!(error.what_text(), "the adapter offers no publisher (asked for link x)");
+    assert_eq!(error.what_text(), "the adapter does not implement publisher (needed for link x)");
 }
 
 #[test]

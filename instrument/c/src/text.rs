@@ -62,7 +62,7 @@ pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce(
     }
     let mut told: Option<Error> = None;
     let answer = call(&abi::Error { context: (&raw mut told).cast(), put });
-    (answer, move || told.unwrap_or_else(|| Error::new("the adapter failed without saying why")))
+    (answer, move || told.unwrap_or_else(|| Error::new("the adapter failed without an error message")))
 }
 
 /// Converts the status of a function that opens a link end to a result.

@@ -38,8 +38,10 @@ impl OwnedSetup {
     fn new(setup: &Setup) -> Result<Box<Self>> {
         let settings = Box::new(abi::Settings(setup.clone()));
         let kept = &settings.0;
-        let directory =
-            kept.directory.to_str().ok_or_else(|| Error::new("the trial's folder has a name that is no UTF-8"))?;
+        let directory = kept
+            .directory
+            .to_str()
+            .ok_or_else(|| Error::new("the trial's folder has a name that is not valid UTF-8"))?;
         let addresses = [kept.bind.to_string(), kept.advertised.to_string()];
         let setup = abi::Setup {
             run: Text::lend(&kept.run),
@@ -88,7 +90,7 @@ impl CTransport {
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };
         text::check_status(|error| open(&setup_copy.setup, &mut raw, error))?;
         if raw.object.is_null() || raw.calls.is_null() {
-            return Err(Error::new("the adapter opened nothing"));
+            return Err(Error::new("the adapter returned no transport"));
         }
         Ok(Self { raw, _setup: setup_copy })
     }

@@ -124,7 +124,7 @@ fn describe_kernel(py: Python<'_>, kernel: KernelClock) -> PyResult<Bound<'_, Py
 
 fn address(host: &str, port: u16) -> PyResult<SocketAddr> {
     let host: IpAddr =
-        host.parse().map_err(|cause| PyValueError::new_err(format!("{host:?} is no IP address: {cause}")))?;
+        host.parse().map_err(|cause| PyValueError::new_err(format!("{host:?} is not an IP address: {cause}")))?;
     Ok((host, port).into())
 }
 

@@ -57,6 +57,6 @@ fn method_of(object: &Bound<'_, PyAny>, name: &str, what: &str) -> Result<Py<PyA
     let method = object.getattr(name).ok().filter(|method| method.is_callable());
     method.map(Bound::unbind).ok_or_else(|| {
         Error::new(format!("the adapter's {what} has no method `{name}`"))
-            .remedy("give it the methods that hopmeter/node/contract.py lists")
+            .remedy("implement the methods that hopmeter/node/contract.py lists")
     })
 }

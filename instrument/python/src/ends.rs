@@ -73,7 +73,7 @@ pub fn check_count(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<usize> {
     if answer.extract::<usize>().is_ok_and(|said| said == count) {
         return Ok(count);
     }
-    Err(PyRuntimeError::new_err(format!("must answer how many frames it handed over: {count}, not {answer:?}")))
+    Err(PyRuntimeError::new_err(format!("must return the number of frames that it delivered: {count}, not {answer:?}")))
 }
 
 /// The publisher of a pubsub link.

@@ -46,7 +46,7 @@ impl Filler {
 }
 
 fn misplaced_call_error() -> PyErr {
-    PyRuntimeError::new_err("fill belongs to the call it was given to: on the same thread, and not after it returned")
+    PyRuntimeError::new_err("fill may be called only during the call that received it, on the same thread")
 }
 
 impl Order {
@@ -102,12 +102,12 @@ fn send_outcome(answer: &Bound<'_, PyAny>, filled: bool) -> PyResult<Sent> {
     match (answer.cast::<PyBool>().map(|accepted| accepted.is_true()), filled) {
         (Ok(true), true) => Ok(Sent::Accepted),
         (Ok(false), _) => Ok(Sent::Busy),
-        (Ok(true), false) => Err(PyRuntimeError::new_err("answered True without having called fill")),
+        (Ok(true), false) => Err(PyRuntimeError::new_err("returned True without calling fill")),
         (Err(_), _) => Err(not_a_bool(answer)),
     }
 }
 
 /// Returns the error for an adapter that returns a value other than True (accepted) or False (busy).
 pub fn not_a_bool(answer: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("must answer True (accepted) or False (busy), not {answer:?}"))
+    PyTypeError::new_err(format!("must return True (accepted) or False (busy), not {answer:?}"))
 }

@@ -136,8 +136,8 @@ impl Decoded for PyDecoded<'_> {
             return true;
         }
         if !self.methods.told.swap(true, Ordering::Relaxed) {
-            let why = compared.err().unwrap_or_else(|| "it is not what was sent".to_owned());
-            eprintln!("hopmeter: an object arrived wrong: {why}");
+            let why = compared.err().unwrap_or_else(|| "the object differs from the sent object".to_owned());
+            eprintln!("hopmeter: an object did not arrive correctly: {why}");
         }
         false
     }

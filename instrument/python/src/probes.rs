@@ -76,8 +76,9 @@ fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDi
 
 /// Converts seconds to a duration. Raises `ValueError` if the number is not a valid duration.
 pub fn duration(seconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("{seconds} is no time in seconds: {cause}")))
+    Duration::try_from_secs_f64(seconds).map_err(|cause| {
+        pyo3::exceptions::PyValueError::new_err(format!("{seconds} is not a valid time in seconds: {cause}"))
+    })
 }
 
 /// Converts an error to an `OSError`.

@@ -65,7 +65,9 @@ pub fn with_received(
 }
 
 fn misplaced_call_error(name: &str, end: &str) -> PyErr {
-    PyRuntimeError::new_err(format!("{name} belongs to the call of {end} it was given to: same thread, not afterwards"))
+    PyRuntimeError::new_err(format!(
+        "{name} may be called only during the call of {end} that received it, on the same thread"
+    ))
 }
 
 /// Accepts frames for a role while the role polls.

@@ -47,7 +47,7 @@ impl<'py> View<'py> {
         if given == bytes {
             return Ok(view);
         }
-        Err(PyValueError::new_err(format!("fill needs {bytes} bytes for the {part}, the buffer has {given}")))
+        Err(PyValueError::new_err(format!("fill needs {bytes} bytes for the {part}, but the buffer has {given}")))
     }
 
     fn get(object: &Bound<'py, PyAny>, flags: c_int) -> PyResult<Self> {

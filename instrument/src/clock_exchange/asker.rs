@@ -119,7 +119,7 @@ fn summarise(found: &[Option<Exchange>]) -> Option<Batch> {
 
 fn silence(request: &Request, found: &[Option<Exchange>]) -> Error {
     let answered = found.iter().flatten().count();
-    let what = if answered > 0 { "all stamps contradict each other" } else { "no request was answered" };
+    let what = if answered > 0 { "all timestamps contradict each other" } else { "no request was answered" };
     Error::new(format!("the clock exchange with {} failed: {what}", request.responder))
         .remedy("check that datagrams (UDP) pass in both directions, and that no program sets the clock")
 }
@@ -206,7 +206,7 @@ impl Asker {
     fn unreachable(&self, cause: io::Error) -> Error {
         Error::new(format!("the clock exchange cannot reach {}", self.request.responder))
             .because(cause)
-            .remedy("start the responder there, and check that datagrams (UDP) pass in both directions")
+            .remedy("start the responder on that host, and check that datagrams (UDP) pass in both directions")
     }
 }
 

@@ -133,7 +133,8 @@ impl OpenServer {
                 limit.sleep();
                 drop(subscription);
                 let home = returned.recv_timeout(Duration::from_secs(10));
-                let answerer = home.map_err(|_| Error::new("the transport kept its callback after it was closed"))?;
+                let answerer =
+                    home.map_err(|_| Error::new("the transport kept a server's callback after the server was closed"))?;
                 Ok(StoppedServer { answerer, server: None })
             }
         }
@@ -170,7 +171,7 @@ fn bind_publisher(
 /// Runs the role of an rpc relay: a server that is also a client of the next server.
 pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let (Some(from), Some(to)) = (context.me.inputs.first(), context.me.outputs.first()) else {
-        return Err(Error::new("a relay needs a link it serves and one it calls"));
+        return Err(Error::new("a relay needs a link to serve and a link to call"));
     };
     let mut bound = BTreeMap::new();
     let server = ServerEnd::bind(context, from, &mut bound)?;

@@ -206,8 +206,10 @@ impl Emitter {
             return Ok(bytes);
         }
         let planned = self.payload_bytes;
-        Err(Error::new(format!("the object took {bytes} bytes when it was encoded, and {planned} when it was planned"))
-            .remedy("do not change the framework during the measurement"))
+        Err(Error::new(format!(
+            "the encoded object has {bytes} bytes, but had {planned} bytes when the run was planned"
+        ))
+        .remedy("do not change the framework during the measurement"))
     }
 
     /// Sends a frame that `write` fills. For a large payload, `write` also receives the time at which the attempt

@@ -24,7 +24,8 @@ use super::{OpenEnds, RoleContext};
 
 /// Runs the role of a source with returning messages.
 pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
-    let lost = || Error::new("a source whose messages return needs a link, a window, and the endpoint of their return");
+    let lost =
+        || Error::new("a source whose messages return needs a link, a window, and the endpoint to which they return");
     let id = context.me.outputs.first().ok_or_else(lost)?;
     let window = context.flow.window.ok_or_else(lost)?;
     let returning = context.triggers.returning(context.me.id).ok_or_else(lost)?;

@@ -167,7 +167,7 @@ impl Desk {
     fn seat(&self, request: &Request) -> Result<usize> {
         self.registry
             .seat(request.may_sleep)
-            .ok_or_else(|| Error::new("all 64 seats are taken").remedy("let fewer receivers share one link"))
+            .ok_or_else(|| Error::new("all 64 seats are taken").remedy("use fewer receivers per link"))
     }
 
     fn send_memory(&self, guest: Guest, seat: usize) -> Option<Guest> {

@@ -193,8 +193,8 @@ fn check_slot(slot: u16, geometry: &Geometry) -> Result<u16> {
 }
 
 fn damage_error(what: String) -> Error {
-    Error::new(format!("the publisher's ring names {what}, which it does not have"))
-        .remedy("run `hopmeter build shm` so that all nodes are of one version")
+    Error::new(format!("the publisher's ring refers to {what}, which does not exist"))
+        .remedy("run `hopmeter build shm` so that all nodes have the same version")
 }
 
 /// A handle that ends a consumer's sleep from another thread.

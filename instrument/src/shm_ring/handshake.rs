@@ -224,7 +224,7 @@ impl<'a> Words<'a> {
 
 fn foreign_error(what: &str) -> Error {
     Error::new(format!("the other end is not one of hopmeter's: {what}"))
-        .remedy("run `hopmeter build shm` so that all nodes are of one version")
+        .remedy("run `hopmeter build shm` so that all nodes have the same version")
 }
 
 #[cfg(test)]

@@ -112,8 +112,10 @@ impl Geometry {
                 .remedy(format!("set `slots` between {MIN_SLOTS} and {MAX_SLOTS}")));
         }
         if payload_bytes > MAX_PAYLOAD_BYTES {
-            return Err(Error::new(format!("a payload of {payload_bytes} bytes is beyond {MAX_PAYLOAD_BYTES}"))
-                .remedy("use a smaller payload"));
+            return Err(Error::new(format!(
+                "a payload of {payload_bytes} bytes exceeds the limit of {MAX_PAYLOAD_BYTES} bytes"
+            ))
+            .remedy("use a smaller payload"));
         }
         let page = rustix::param::page_size() as u64;
         let control_bytes = (CONTROL_BYTES as u64).next_multiple_of(page);

@@ -199,7 +199,7 @@ impl Producer {
 
     fn too_large(&self, payload_bytes: usize) -> Error {
         let limit = self.segment.geometry().payload_bytes;
-        Error::new(format!("a payload of {payload_bytes} bytes is beyond the ring's limit of {limit} bytes"))
+        Error::new(format!("a payload of {payload_bytes} bytes exceeds the ring's limit of {limit} bytes"))
             .remedy("open the link for the largest frame that will be sent")
     }
 }

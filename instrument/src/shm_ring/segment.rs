@@ -167,7 +167,7 @@ fn new_memfd() -> Result<OwnedFd> {
         Err(Errno::INVAL) => fs::memfd_create("hopmeter-shm", flags),
         result => result,
     }
-    .context("making the ring's memory (memfd_create)")
+    .context("creating the ring's memory (memfd_create)")
 }
 
 fn check_room(geometry: &Geometry) -> Result<()> {
@@ -193,8 +193,8 @@ fn check_attached(file: &OwnedFd, geometry: &Geometry) -> Result<()> {
     if geometry.is_sound() && seals.contains(SEALS) && u64::try_from(length).is_ok_and(|n| n == geometry.bytes()) {
         return Ok(());
     }
-    Err(Error::new(format!("the publisher's memory ({length} bytes, {seals:?}) is not the ring it describes"))
-        .remedy("run `hopmeter build shm` so that all nodes are of one version"))
+    Err(Error::new(format!("the publisher's memory ({length} bytes, {seals:?}) does not match the ring's description"))
+        .remedy("run `hopmeter build shm` so that all nodes have the same version"))
 }
 
 #[cfg(test)]

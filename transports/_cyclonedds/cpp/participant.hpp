@@ -101,11 +101,11 @@ class Participant {
       : setup(setup),
         id_(domain_of(setup.run())),
         domain_(demand(dds_create_domain(id_, configuration(setup, options).c_str()),
-                       "open domain " + std::to_string(id_), "read its reason in the log of this node")),
+                       "open domain " + std::to_string(id_), "the log of this node contains the reason")),
         participant_(demand(
             dds_create_participant(id_, nullptr, nullptr),
-            "take part in domain " + std::to_string(id_) + " on " + setup.advertised(),
-            "see that " + setup.network_device() + " is up and that fewer than 100 processes use this domain")) {}
+            "join domain " + std::to_string(id_) + " on " + setup.advertised(),
+            "check that " + setup.network_device() + " is up and that fewer than 100 processes use this domain")) {}
 
   dds_entity_t operator*() const noexcept { return *participant_; }
 

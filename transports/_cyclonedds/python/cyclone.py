@@ -80,10 +80,8 @@ class Participant:
             self._domain = Domain(domain, configuration(setup, tagged=tagged))
             self._participant = DomainParticipant(domain)
         except Exception as cause:
-            remedy = f"see that {network_device(setup)} is up and that fewer than 100 processes use this domain"
-            raise AdapterError(
-                f"Cyclone DDS could not take part in domain {domain} on {setup.advertised}", remedy
-            ) from cause
+            remedy = f"check that {network_device(setup)} is up and that fewer than 100 processes use this domain"
+            raise AdapterError(f"Cyclone DDS could not join domain {domain} on {setup.advertised}", remedy) from cause
         self._own = self._participant.get_instance_handle()
         self._ways: set[str] = set()
         # The binding requires that one thread creates all topics of a type.

@@ -101,11 +101,12 @@ class Discovery final : public fast::DomainParticipantListener {
 
   std::string fallback(const std::set<std::string>& paths) const {
     if (options_.is_data_sharing && (paths.contains(shared_memory) || paths.contains(udp)))
-      return "data sharing was asked for, but Fast DDS took a transport";
+      return "data sharing was requested, but Fast DDS uses a transport";
     if (paths.contains(shared_memory) && paths.contains(udp) && uses_both_)
-      return "Fast DDS sends best-effort samples by UDP as well as by shared memory; transport = shm or udp takes one";
+      return "Fast DDS sends best-effort samples by UDP as well as by shared memory; transport = shm or udp selects "
+             "one of them";
     if (options_.transport != "udp" && paths.contains(udp))
-      return "shared memory was asked for, but Fast DDS took UDP: see whether /dev/shm can be written";
+      return "shared memory was requested, but Fast DDS uses UDP: check whether /dev/shm is writable";
     return "";
   }
 
@@ -115,7 +116,7 @@ class Discovery final : public fast::DomainParticipantListener {
     const std::size_t segment_bytes = options_.segment_bytes != 0 ? options_.segment_bytes : default_segment_bytes;
     if (!paths.contains(shared_memory) || frame_bytes_ <= segment_bytes) return "";
     return "frames of " + std::to_string(frame_bytes_) + " bytes are larger than Fast DDS's segment of " +
-           std::to_string(segment_bytes) + " bytes, so they travel in pieces";
+           std::to_string(segment_bytes) + " bytes, so Fast DDS splits them";
   }
 
   /// Returns the sizes of the segments that this process and its peers have mapped, without ports and locks.

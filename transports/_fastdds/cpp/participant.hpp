@@ -39,7 +39,7 @@ struct TypedTopic {
 /// Throws if a Fast DDS call returned null, which means that it failed.
 template <class Entity>
 Entity* demand(Entity* entity, const std::string& what) {
-  if (!entity) throw hopmeter::Error("Fast DDS could not create " + what, "read its reason in the log of this node");
+  if (!entity) throw hopmeter::Error("Fast DDS could not create " + what, "the log of this node contains the reason");
   return entity;
 }
 

@@ -14,8 +14,8 @@ class MessageBuffer {
   Message write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto length = hopmeter::header_bytes + payload_bytes;
     if (length > frame_bytes_) {
-      throw Error("a frame of " + std::to_string(length) + " bytes, the limit is " + std::to_string(frame_bytes_),
-                  "frames are limited to the largest that the trial announced");
+      throw Error("a frame of " + std::to_string(length) + " bytes, but the limit is " + std::to_string(frame_bytes_),
+                  "send no frame larger than the largest frame that the trial announced");
     }
     const std::span message(buffer_.at(0), prefix_bytes + length);
     write_length(message.data(), length);

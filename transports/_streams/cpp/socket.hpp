@@ -134,7 +134,7 @@ class Socket : public hopmeter::Descriptor {
     if (granted / 2 >= bytes) return;
     const auto requested = std::to_string(bytes);
     throw Error("the system grants " + std::to_string(granted / 2) + " bytes for " + setting + " = " + requested,
-                "ask for less, or raise the limit: sysctl -w " + limit + "=" + requested);
+                "request a smaller size, or raise the limit: sysctl -w " + limit + "=" + requested);
   }
 
   bool is_pipe_ = false;

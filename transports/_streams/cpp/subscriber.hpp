@@ -49,9 +49,9 @@ class StreamSubscriber final : public hopmeter::Subscriber {
     if (end_ - start < prefix_bytes) return 0;
     const auto length = read_length(buffer_.at(start));
     if (length > frame_bytes_) {
-      throw Error(
-          "a frame of " + std::to_string(length) + " bytes was announced, the limit is " + std::to_string(frame_bytes_),
-          "something else writes to this socket, or an adapter violates the wire format");
+      throw Error("a frame of " + std::to_string(length) + " bytes was announced, but the limit is " +
+                      std::to_string(frame_bytes_),
+                  "another program writes to this socket, or an adapter violates the wire format");
     }
     return prefix_bytes + length;
   }

@@ -140,7 +140,7 @@ def connect(address: str, prefix: str = "", prepare: Callable[[str], object] = s
     try:
         joining = os.open(address, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as cause:
-        raise AdapterError(f"nobody reads the pipe {address}", "start the publisher first") from cause
+        raise AdapterError(f"no process reads the pipe {address}", "start the publisher first") from cause
     os.write(joining, name.encode().ljust(RECORD_BYTES, b"\0"))
     os.close(joining)
     return pipe, name

@@ -81,7 +81,9 @@ class Subscriber:
         (length,) = LENGTH.unpack_from(self._buffer, start)
         if length > self._frame_bytes:
             largest = f"{self._frame_bytes} bytes is the largest frame of this trial"
-            raise AdapterError(f"the stream announces a frame of {length} bytes", f"{largest}; the sender is not ours")
+            raise AdapterError(
+                f"the stream announces a frame of {length} bytes", f"{largest}; the sender is not a node of this trial"
+            )
         return int(length)
 
     def close(self) -> None:

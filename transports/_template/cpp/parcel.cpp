@@ -41,7 +41,7 @@ template <class Call>
 void call_at(const std::string& path, const Descriptor& socket, Call call, const char* doing) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof address.sun_path) {
-    throw Error("the path " + path + " is too long for a socket", "let TMPDIR name a folder with a shorter path");
+    throw Error("the path " + path + " is too long for a socket", "set TMPDIR to a folder with a shorter path");
   }
   path.copy(address.sun_path, path.size());
   if (call(*socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

@@ -26,7 +26,7 @@ class Publisher:
         try:
             self._listener.bind(self.address)
         except OSError as cause:
-            raise AdapterError(f"cannot bind {self.address}", "let TMPDIR name a folder with a shorter path") from cause
+            raise AdapterError(f"cannot bind {self.address}", "set TMPDIR to a folder with a shorter path") from cause
         self._listener.listen(setup.settings["backlog"])
         self._listener.setblocking(False)
         self._receivers: list[socket.socket] = []

@@ -134,7 +134,7 @@ class Transport(CallbackTransport):
         os.environ["ECAL_DATA"] = os.environ["ECAL_LOG_DIR"] = setup.directory
         self.config = configuration(setup)
         if not ecal.initialize(self.config, f"hopmeter_{setup.run}", PARTS):
-            raise AdapterError("eCAL does not start", "see the log of the node")
+            raise AdapterError("eCAL does not start", "see the node's log")
 
     @staticmethod
     def version() -> str:

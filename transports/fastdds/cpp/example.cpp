@@ -39,7 +39,7 @@ constexpr int DOMAIN = 7;
 template <class Entity>
 Entity* require(Entity* entity) {
   if (entity) return entity;
-  std::fputs("Fast DDS refuses this; its log says why\n", stderr);
+  std::fputs("Fast DDS reports an error; its log contains the reason\n", stderr);
   std::exit(1);
 }
 

@@ -30,7 +30,7 @@ void demand_room(std::size_t payload_bytes) {
   using Octets = std::remove_cvref_t<decltype(Message::octets(std::declval<fastdds::Sample<Message>&>()))>;
   constexpr auto room = std::tuple_size_v<Octets>;
   if (payload_bytes > room)
-    throw Error("data sharing needs a type of fixed size, and this one holds " + std::to_string(room) +
+    throw Error("data sharing needs a type of fixed size, but this type holds only " + std::to_string(room) +
                     " of the payload's " + std::to_string(payload_bytes) + " bytes",
                 "set data_sharing = false, or measure smaller payloads (images may have 8 MiB)");
 }

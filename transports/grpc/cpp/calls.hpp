@@ -125,7 +125,7 @@ class CalledServer final : public hopmeter::Server, private Service {
   ~CalledServer() override { host_.stop(); }
   std::string address() const override { return host_.address(); }
   std::size_t poll(hopmeter::Timeout, hopmeter::Handle) override {
-    throw hopmeter::Error("this gRPC server waits to be called", "use wait = \"block\" to poll it");
+    throw hopmeter::Error("this gRPC server uses callbacks and cannot be polled", "use wait = \"block\" to poll it");
   }
   hopmeter::Owned<hopmeter::Subscription> serve(hopmeter::OnRequest on_request) override {
     return std::make_unique<hopmeter::SlotSubscription<hopmeter::OnRequest>>(slot_, std::move(on_request));

@@ -20,7 +20,7 @@ class LoanPublisher final : public Publisher {
                               .backpressure_strategy(iox2::BackpressureStrategy::DiscardData)
                               .create(),
                           "creating a publisher of frames of " + std::to_string(link.frame_bytes) + " bytes",
-                          "a publisher reserves all its samples in /dev/shm; see that there is room")) {
+                          "a publisher reserves all its samples in /dev/shm; check that there is room")) {
     if (events_) notifier_.emplace(demand(events_->notifier_builder().create(), "creating a notifier"));
   }
 

@@ -14,7 +14,7 @@ using Instance = std::shared_ptr<lcm::LCM>;
 
 Instance make_instance(const std::string& url) {
   auto instance = std::make_shared<lcm::LCM>(url);
-  if (!instance->good()) throw Error("LCM does not open " + url, multicast_remedy);
+  if (!instance->good()) throw Error("LCM cannot open " + url, multicast_remedy);
   return instance;
 }
 
@@ -107,7 +107,8 @@ class Lcm final : public Transport {
  private:
   /// Returns an instance with an in-memory queue, which both ends of a link share.
   Instance make_queue(const Link& link) {
-    if (link.receivers > 1) throw Error("LCM's memq has one receiver for each link", "use --set provider=udpm");
+    if (link.receivers > 1)
+      throw Error("LCM's memq supports only one receiver for each link", "use --set provider=udpm");
     auto queue = make_instance("memq://");
     const std::lock_guard lock(mutex_);
     queues_[link.name] = queue;
@@ -117,7 +118,7 @@ class Lcm final : public Transport {
   Instance queue_of(const Link& link) {
     const std::lock_guard lock(mutex_);
     auto shared = queues_[link.name].lock();
-    if (!shared) throw Error("LCM's memq joins ends of one process only", "use --placement thread");
+    if (!shared) throw Error("LCM's memq connects only ends of one process", "use --placement thread");
     return shared;
   }
 

@@ -57,10 +57,10 @@ inline hopmeter::Facts network_facts(const hopmeter::Setup& setup) {
   std::string fallback;
   const bool is_local = setup.advertised().starts_with("127.");
   if (!is_local && source != setup.advertised())
-    fallback = "multicast leaves at the device of " + source + ", not at " + setup.network_device() +
+    fallback = "multicast leaves through the device of " + source + ", not through " + setup.network_device() +
                ": run `ip route replace 224.0.0.0/4 dev DEVICE` with that device, as root";
   if (is_local && !is_loopback)
-    fallback = "multicast is looped back at the device of " + source + ", in its small packets: " + multicast_remedy;
+    fallback = "multicast is looped back through the device of " + source + ", in small packets: " + multicast_remedy;
   if (granted < requested) fallback += (fallback.empty() ? "" : "\n") + udp::short_buffer(granted, requested);
   hopmeter::Facts facts{
       {"path", is_loopback ? "UDP multicast, loopback device" : "UDP multicast, device of " + source}};

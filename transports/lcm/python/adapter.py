@@ -17,7 +17,7 @@ def open_lcm(url: str) -> LCM:
     try:
         return LCM(url)
     except RuntimeError as cause:
-        raise AdapterError(f"LCM does not open {url}", REMEDY) from cause
+        raise AdapterError(f"LCM cannot open {url}", REMEDY) from cause
 
 
 class Publisher:
@@ -93,7 +93,7 @@ class Transport(BaseTransport):
     def _new_queue(self, link: Link) -> LCM:
         """Return an instance with an in-memory queue that both ends of a link share."""
         if link.receivers > 1:
-            raise AdapterError("LCM's memq has one receiver for each link", "use --set provider=udpm")
+            raise AdapterError("LCM's memq supports only one receiver for each link", "use --set provider=udpm")
         self._queues[link.name] = open_lcm("memq://")
         return self._queues[link.name]
 
@@ -101,7 +101,7 @@ class Transport(BaseTransport):
         try:
             return self._queues.pop(link.name)
         except KeyError as cause:
-            raise AdapterError("LCM's memq joins ends of one process only", "use --placement thread") from cause
+            raise AdapterError("LCM's memq connects only ends of one process", "use --placement thread") from cause
 
     def facts(self) -> dict[str, str]:
         return {"path": "memory of the process"} if self._in_memory else facts(self.setup)

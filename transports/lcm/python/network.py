@@ -32,9 +32,11 @@ def facts(setup: Setup) -> dict[str, str]:
     is_local = setup.advertised == LOOPBACK
     if not is_local and source != setup.advertised:
         remedy = "run `ip route replace 224.0.0.0/4 dev DEVICE` with that device, as root"
-        fallbacks.append(f"multicast leaves at the device of {source}, not at {network_device(setup)}: {remedy}")
+        fallbacks.append(
+            f"multicast leaves through the device of {source}, not through {network_device(setup)}: {remedy}"
+        )
     if is_local and not is_loopback:
-        fallbacks.append(f"multicast is looped back at the device of {source}, in its small packets: {REMEDY}")
+        fallbacks.append(f"multicast is looped back through the device of {source}, in small packets: {REMEDY}")
     if granted < asked:
         fallbacks.append(
             f"the kernel grants {granted} of {asked} bytes of receive buffer, so large messages may be lost: "

@@ -47,9 +47,9 @@ class MqPublisher final : public Publisher {
     if (!has_room()) return Sent::busy;
     const auto bytes = header_bytes + payload_bytes;
     if (bytes > buffer_.size()) {
-      throw Error("a frame of " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(buffer_.size()),
-                  "a message of these queues has at most " + std::to_string(mq::largest) +
-                      " bytes: send smaller ones, or use unix");
+      throw Error("a frame of " + std::to_string(bytes) + " bytes, but the limit is " + std::to_string(buffer_.size()),
+                  "a message in these queues has at most " + std::to_string(mq::largest) +
+                      " bytes: send smaller messages, or use unix");
     }
     const auto frame = std::span(buffer_).first(bytes);
     fill(frame);

@@ -23,8 +23,8 @@ inline constexpr std::size_t largest = 8192;
             "-q unlimited"
       : errno == ENOSPC ? "raise the number of queues: sysctl -w fs.mqueue.queues_max=1024"
       : errno == ENOSYS ? "this kernel has no POSIX message queues (CONFIG_POSIX_MQUEUE)"
-                        : "look at man mq_overview";
-  throw Error::system("making a message queue for " + most + " messages of " + size + " bytes", remedy);
+                        : "see man mq_overview";
+  throw Error::system("creating a message queue for " + most + " messages of " + size + " bytes", remedy);
 }
 
 /// A queue, whose descriptor is a file descriptor on Linux.

@@ -23,7 +23,7 @@ LOOK_S = 0.01
 
 def create_queue(name: str, depth: int, size: int) -> Any:
     """Create the queue of a receiver. posix_ipc reports each kernel limit by a different exception."""
-    what = f"making a message queue for {depth} messages of {size} bytes"
+    what = f"creating a message queue for {depth} messages of {size} bytes"
     try:
         flags = posix_ipc.O_CREX
         return posix_ipc.MessageQueue(f"/{name}", flags, 0o600, max_messages=depth, max_message_size=size, write=False)
@@ -88,8 +88,8 @@ class Publisher:
 
     def _lay_out(self, length: int) -> memoryview:
         if length > len(self._buffer):
-            remedy = f"a message of these queues has at most {LARGEST} bytes: send smaller ones, or use unix"
-            raise AdapterError(f"a frame of {length} bytes, the limit is {len(self._buffer)}", remedy)
+            remedy = f"a message in these queues has at most {LARGEST} bytes: send smaller messages, or use unix"
+            raise AdapterError(f"a frame of {length} bytes, but the limit is {len(self._buffer)}", remedy)
         return self._buffer[:length]
 
     def _has_room(self) -> bool:

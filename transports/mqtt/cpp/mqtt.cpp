@@ -25,7 +25,7 @@ class End final : public Publisher, public Subscriber, public Subscription {
  public:
   End(const Setup& setup, const Link& link)
       : topic_(link.name), qos_(setup.setting<int>("qos")), mosquitto_(mosquitto_new(nullptr, true, this)) {
-    if (!mosquitto_) throw Error::system("making an MQTT client");
+    if (!mosquitto_) throw Error::system("creating an MQTT client");
     mosquitto_int_option(handle(), MOSQ_OPT_TCP_NODELAY, setup.setting<bool>("nodelay"));
     mosquitto_max_inflight_messages_set(handle(), setup.setting<unsigned>("inflight"));
     mosquitto_connect_callback_set(
@@ -53,7 +53,7 @@ class End final : public Publisher, public Subscriber, public Subscription {
   void start_publishing() {
     if (qos_ > 0) return start_thread();
     for (int tries = 0; tries < 100 && !is_accepted_; ++tries) loop(std::chrono::milliseconds(100));
-    if (!is_accepted_) throw Error("mosquitto did not answer that it has accepted this client");
+    if (!is_accepted_) throw Error("mosquitto did not confirm that it has accepted this client");
   }
 
   Sent send(std::size_t payload_bytes, Fill fill) override {

@@ -32,7 +32,7 @@ class Connection {
     const Resource<natsOptions, natsOptions_Destroy> options(raw);
     demand(natsOptions_SetURL(raw, ("nats://" + setup.broker()).c_str()), "naming nats-server");
     // Send published messages immediately, instead of with the next batch.
-    demand(natsOptions_SetSendAsap(raw, true), "asking to send at once");
+    demand(natsOptions_SetSendAsap(raw, true), "requesting that messages are sent immediately");
     natsConnection* connection = nullptr;
     demand(natsConnection_Connect(&connection, raw),
            "connecting to nats-server at " + BrokerAddress::parse(setup.broker()).text());

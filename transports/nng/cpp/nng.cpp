@@ -43,7 +43,8 @@ class Nng final : public Transport {
 
   Owned<Publisher> publisher(const Link& link) override {
     if (pushes_ && link.receivers > 1)
-      throw Error("PUSH gives each frame to one receiver, and " + link.name + " has several", "use protocol = \"pub\"");
+      throw Error("PUSH sends each frame to only one receiver, but " + link.name + " has several",
+                  "use protocol = \"pub\"");
     auto socket = std::make_unique<Socket>(pushes_ ? nng_push0_open : nng_pub0_open, link);
     if (const auto frames = setup_.setting<int>("send_buffer"); frames >= 0) socket->set(NNG_OPT_SENDBUF, frames);
     socket->bind(setup_, link);

@@ -62,14 +62,14 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
     address_ =
         endpoint == "ipc" ? "ipc://" + setup.directory() + "/" + link.name + ".nng" : process_prefix() + link.name;
     demand(nng_listen(socket_, address_.c_str(), nullptr, 0), "listening at " + address_,
-           "let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters");
+           "set TMPDIR to a folder with a shorter path, if the socket's path is longer than 100 characters");
   }
 
   /// Waits for the connection. nng reconnects later if necessary.
   void connect(const hopmeter::Link& link) {
     if (link.address.starts_with("inproc:") && !link.address.starts_with(process_prefix()))
       throw hopmeter::Error(
-          "inproc reaches only ends of one process, and the other end of " + link.name + " is outside",
+          "inproc connects only ends of one process, but the other end of " + link.name + " is outside",
           "use placement = \"thread\", or endpoint = \"ipc\"");
     demand(nng_dial(socket_, link.address.c_str(), nullptr, 0), "connecting to " + link.address);
   }
@@ -114,7 +114,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber {
   /// Sets the receive timeout. Called only if the timeout has changed, which is rare.
   void set_receive_limit(std::chrono::milliseconds limit) {
     const auto ms = static_cast<nng_duration>(limit.count());
-    demand(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "limiting how long to receive");
+    demand(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, ms), "setting the receive timeout");
     receive_limit_ = limit;
   }
 

@@ -148,7 +148,7 @@ class Transport(BaseTransport):
 
     def publisher(self, link: Link) -> End:
         if self._pushes and link.receivers > 1:
-            what = f"PUSH gives each frame to one receiver, and {link.name} has several"
+            what = f"PUSH sends each frame to only one receiver, but {link.name} has several"
             raise AdapterError(what, 'use protocol = "pub"')
         socket = self._open(pynng.Push0 if self._pushes else pynng.Pub0, link)
         if self.settings["send_buffer"] >= 0:
@@ -183,7 +183,7 @@ class Transport(BaseTransport):
         try:
             listener = socket.listen(url)
         except pynng.NNGException as refused:
-            remedy = "let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters"
+            remedy = "set TMPDIR to a folder with a shorter path, if the socket's path is longer than 100 characters"
             raise AdapterError(f"nng cannot listen at {url}", remedy) from refused
         if not url.startswith("tcp"):
             return url
@@ -192,7 +192,7 @@ class Transport(BaseTransport):
     def _connect(self, socket: pynng.Socket, link: Link) -> pynng.Socket:
         """Connect, and wait for the connection. nng reconnects later if the connection breaks."""
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
-            what = f"inproc reaches only ends of one process, and the other end of {link.name} is outside"
+            what = f"inproc connects only ends of one process, but the other end of {link.name} is outside"
             raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')
         socket.dial(link.address, block=True)
         return socket

@@ -41,7 +41,7 @@ class Pipes final : public streams::Family {
     if (pipe_size_ == 0 || ::fcntl(*pipe, F_SETPIPE_SZ, pipe_size_) >= 0) return;
     const auto bytes = std::to_string(pipe_size_);
     throw Error::system("the system refuses a pipe of " + bytes + " bytes",
-                        "ask for less, or raise the limit: sysctl -w fs.pipe-max-size=" + bytes);
+                        "request a smaller size, or raise the limit: sysctl -w fs.pipe-max-size=" + bytes);
   }
 
   std::string directory_;

@@ -40,5 +40,5 @@ class Transport(BaseTransport):
         try:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size)
         except OSError as cause:
-            remedy = f"ask for less, or raise the limit: sysctl -w fs.pipe-max-size={size}"
+            remedy = f"request a smaller size, or raise the limit: sysctl -w fs.pipe-max-size={size}"
             raise AdapterError(f"the system refuses a pipe of {size} bytes", remedy) from cause

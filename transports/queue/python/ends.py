@@ -82,7 +82,7 @@ class Writer(Connection):
 
     def _leave(self, data: Any) -> int:
         if self._closing:
-            raise BrokenPipeError(errno.EPIPE, "the receiver takes nothing, and the sender closes")
+            raise BrokenPipeError(errno.EPIPE, "the receiver does not read, and the sender closes")
         self._backlog.begin(data)
         return len(data)
 

@@ -102,7 +102,7 @@ class SegmentPublisher(Reception):
         """Assign a counter to a new receiver, which then receives all later frames."""
         outlet.index = next((index for index in range(RECEIVERS) if index not in taken), -1)
         if outlet.index < 0:
-            raise AdapterError(f"more than {RECEIVERS} receivers of one link", "use fewer, or another kind")
+            raise AdapterError(f"more than {RECEIVERS} receivers of one link", "use fewer receivers, or another kind")
         self._ring.done[outlet.index] = self._next
         outlet.writer.send((self._segment.name, self._slots, self._slot_bytes, outlet.index, self._next))
 

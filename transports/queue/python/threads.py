@@ -30,8 +30,10 @@ class Channels:
         with self._lock:
             if link.name not in self._queues:
                 kind = self._setup.settings["kind"]
-                remedy = "use --placement thread, or a kind of multiprocessing's: pipe, queue, shared_memory"
-                raise AdapterError(f"kind = {kind} does not leave a process, and the sender is in another", remedy)
+                remedy = "use --placement thread, or one of multiprocessing's kinds: pipe, queue, shared_memory"
+                raise AdapterError(
+                    f"kind = {kind} works only within one process, but the sender is in another process", remedy
+                )
             mine = self._new()
             self._queues[link.name].append(mine)
             return self._queues[link.name], mine

@@ -204,7 +204,7 @@ class FastTransport final : public fastdds::DdsTransport<Topics> {
     facts.emplace_back("interface", setup.advertised());
     facts.emplace_back("shared_memory", "not used");
     if (setup.setting<std::string>("delivery") == "asynchronous")
-      add_fallback(facts, "Fast DDS does not know delivery = asynchronous");
+      add_fallback(facts, "Fast DDS does not support delivery = asynchronous");
     return facts;
   }
 

@@ -23,7 +23,7 @@ class Transport(Carrier):
         facts = self._participant.facts()
         if (dds := self._participant.setup.settings["dds"]) != "cyclonedds":
             also = [facts["fallback"]] if "fallback" in facts else []
-            facts["fallback"] = "\n".join([*also, f"Python has no dds = {dds}: Cyclone DDS was taken"])
+            facts["fallback"] = "\n".join([*also, f"Python does not support dds = {dds}, so Cyclone DDS was used"])
         return facts
 
     def server(self, link: Link) -> Server:

@@ -64,7 +64,7 @@ class Server(ServiceEnd):
         self._called: Called | None = None
 
     def poll(self, timeout_s: float, handle: Handle) -> int:
-        assert self._arrivals is not None, "a server of the wait `callback` is not polled"
+        assert self._arrivals is not None, "a server with the wait `callback` cannot be polled"
         return self._arrivals.next(timeout_s, lambda: self._take_request(handle))
 
     def serve(self, on_request: Handle) -> Called:

@@ -28,7 +28,7 @@ inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house, const s
 inline std::unique_ptr<rclcpp::Executor> executor_of(const House& house) {
   const auto kind = house.setup.setting<std::string>("executor");
   if (auto executor = executor_of(house, kind)) return executor;
-  throw hopmeter::Error("rclcpp " RCLCPP_VERSION_STR " has no " + kind + " executor", "ask for another executor");
+  throw hopmeter::Error("rclcpp " RCLCPP_VERSION_STR " has no " + kind + " executor", "choose another executor");
 }
 
 /// An executor that spins on its own thread until this object is destroyed.
@@ -115,8 +115,9 @@ class Nested {
   static hopmeter::Error none_left(int at_once) {
     const auto runs = std::to_string(at_once);
     return hopmeter::Error(
-        "servers that call servers share one executor, which runs " + runs + " at once: none is left for the last",
-        "ask for executor=multi with more threads than there are relays and callback_group_of=end, or executor_of=end");
+        "servers that call servers share one executor, which runs at most " + runs +
+            " calls at once, so no thread is left for the last call",
+        "use executor=multi with more threads than there are relays and callback_group_of=end, or executor_of=end");
   }
 
   House& house_;

@@ -29,7 +29,7 @@ struct Timing {
   static std::span<std::byte> payload(Message&, const hopmeter::Link&, std::size_t bytes) {
     if (bytes != 0)
       throw hopmeter::Error("std_msgs/Header has no field for a payload of " + std::to_string(bytes) + " bytes",
-                            "use the payload `bytes`, or timing without padding");
+                            "use the payload `bytes`, or a payload `timing` without padding");
     return {};
   }
   static std::span<const std::byte> payload(const Message&) { return {}; }
@@ -78,7 +78,7 @@ auto of_plain(std::size_t payload_bytes, const auto& make) {
   if (payload_bytes <= Plain<msg::Plain1M>::room) return make(Plain<msg::Plain1M>());
   if (payload_bytes <= Plain<msg::Plain8M>::room) return make(Plain<msg::Plain8M>());
   throw hopmeter::Error(
-      "plain messages hold up to 8 MiB, and the payload has " + std::to_string(payload_bytes) + " bytes",
+      "plain messages hold up to 8 MiB, but the payload has " + std::to_string(payload_bytes) + " bytes",
       "set message = standard, or measure smaller payloads");
 }
 
@@ -136,7 +136,7 @@ class Frames {
 template <class Native>
 const Native& native_of(const hopmeter::Received& received) {
   const auto* native = received.native<Native>();
-  if (!native) throw hopmeter::Error("this frame did not come by ROS 2, so it cannot be moved on");
+  if (!native) throw hopmeter::Error("this frame did not arrive through ROS 2, so it cannot be forwarded by reference");
   return *native;
 }
 

@@ -37,7 +37,7 @@ inline void demand_rmw(int, char**, char** environment) {
     at += length + (at[length] == ':');
   }
   fprintf(stderr,
-          "RMW_IMPLEMENTATION asks for %s, which no ROS 2 in AMENT_PREFIX_PATH has: install that rmw, or name one of "
+          "RMW_IMPLEMENTATION selects %s, which no ROS 2 in AMENT_PREFIX_PATH has: install that rmw, or name one of "
           "share/ament_index/resource_index/rmw_typesupport there\n",
           asked);
   _exit(1);

@@ -62,7 +62,8 @@ class Ros2 final : public Transport {
     for (const auto& each : messages_) messages += (messages.empty() ? "" : ", ") + each;
     if (!messages.empty()) facts.emplace_back("message", messages);
     if (seen.executors) facts.emplace_back("executors", executors(seen));
-    if (seen.unlendable) facts.emplace_back("fallback", rmw + " lends no message of this type: rclcpp allocated them");
+    if (seen.unlendable)
+      facts.emplace_back("fallback", rmw + " does not loan messages of this type, so rclcpp allocated them");
     return facts;
   }
 
@@ -94,7 +95,7 @@ class Ros2 final : public Transport {
   bool has_type(const Link& link) {
     if (link.message_type.empty()) return false;
     if (setup_.setting<std::string>("message") == "plain")
-      throw Error("plain messages carry bytes, and this link carries " + link.message_type,
+      throw Error("plain messages carry bytes, but this link carries " + link.message_type,
                   "omit message=plain, or choose another payload");
     const std::lock_guard lock(naming_);
     messages_.insert(link.message_type + (link.message_object.empty() ? " as octets" : ""));

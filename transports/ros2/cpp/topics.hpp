@@ -146,7 +146,7 @@ class Polled final : public hopmeter::Subscriber {
     void* lent = nullptr;
     const auto said = rcl_take_loaned_message(subscription.get(), &lent, &info.get_rmw_message_info(), nullptr);
     if (said == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return false;
-    if (said != RCL_RET_OK) rclcpp::exceptions::throw_from_rcl_error(said, "cannot take what the rmw lends");
+    if (said != RCL_RET_OK) rclcpp::exceptions::throw_from_rcl_error(said, "cannot take a message that the rmw loans");
     const auto give_back = [&](void* it) { (void)rcl_return_loaned_message_from_subscription(subscription.get(), it); };
     const std::unique_ptr<void, decltype(give_back)> held(lent, give_back);
     topic_.arrived(*static_cast<const Message*>(lent), info);

@@ -97,7 +97,7 @@ class PlainCarrier(Carrier):
         fitting = [name for room, name in self.ROOM if payload_bytes <= room]
         if not fitting:
             raise AdapterError(
-                f"plain messages hold up to 8 MiB, and the payload has {payload_bytes} bytes",
+                f"plain messages hold up to 8 MiB, but the payload has {payload_bytes} bytes",
                 "set message = standard, or measure smaller payloads",
             )
         self.message = getattr(own_messages().msg, fitting[0])
@@ -152,7 +152,7 @@ def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
     if settings["message"] == "plain":
         if link.message_type:
             remedy = "omit message=plain, or choose another payload"
-            raise AdapterError(f"plain messages carry bytes, and this link carries {link.message_type}", remedy)
+            raise AdapterError(f"plain messages carry bytes, but this link carries {link.message_type}", remedy)
         return PlainCarrier(link)
     return own_carrier(link) if link.message_type else Carrier(link)
 

@@ -133,9 +133,9 @@ class ProcessContext:
                 return False
             if self._nested + 1 >= self._parallel_calls():
                 raise AdapterError(
-                    f"servers that call servers share one executor, which runs {self._parallel_calls()} at once: "
-                    "none is left for the last",
-                    "ask for executor=multi with more threads than there are relays and callback_group_of=end, "
+                    "servers that call servers share one executor, which runs at most "
+                    f"{self._parallel_calls()} calls at once, so no thread is left for the last call",
+                    "use executor=multi with more threads than there are relays and callback_group_of=end, "
                     "or executor_of=end",
                 )
             self._nested += 1
@@ -169,7 +169,7 @@ class ProcessContext:
         if kind == "multi":
             return rclpy.executors.MultiThreadedExecutor(self.settings["threads"], context=self.ros_context)
         if kind != "events" or find_spec("rclpy.experimental") is None:
-            raise AdapterError(f"this rclpy has no executor `{kind}`", "ask for the executor `single` or `multi`")
+            raise AdapterError(f"this rclpy has no executor `{kind}`", "choose the executor `single` or `multi`")
         return importlib.import_module("rclpy.experimental").EventsExecutor(context=self.ros_context)
 
     def executor_facts(self) -> dict[str, str]:

@@ -19,7 +19,7 @@ def demand_rmw() -> None:
     here = sorted(set(ament_index_python.get_resources("rmw_typesupport")) - {"rmw_implementation"})
     if asked and asked not in here:
         raise AdapterError(
-            f"RMW_IMPLEMENTATION asks for {asked}, which this ROS 2 does not have",
+            f"RMW_IMPLEMENTATION selects {asked}, which this ROS 2 does not have",
             f"install that rmw, or name one that it has: {', '.join(here)}",
         )
 

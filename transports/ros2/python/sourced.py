@@ -12,7 +12,7 @@ from pathlib import Path
 from hopmeter.node.contract import AdapterError
 
 ANOTHER = (
-    "open a shell without a ROS 2 and hopmeter uses that of the Python registry, as with --set distribution=kilted"
+    "use a shell in which no ROS 2 is sourced, so that hopmeter uses the Python registry (--set distribution=kilted)"
 )
 LIBRARIES = {"fastdds": "Fast DDS", "fastrtps": "Fast DDS", "ddsc": "Cyclone DDS", "zenohc": "zenoh"}
 """The middlewares' libraries, without the prefix `lib`, and the middlewares' names."""
@@ -36,7 +36,7 @@ def _demand_python(prefixes: list[Path]) -> None:
     if words and this not in words:
         other = max(words)
         raise AdapterError(
-            f"the ROS 2 that is sourced is for {other}, and its nodes run with {this} ({sys.executable})",
+            f"the sourced ROS 2 is for {other}, but its nodes run with {this} ({sys.executable})",
             f"make {other} the system's python3, or {ANOTHER}",
         )
 

@@ -31,7 +31,7 @@ class Tcp final : public streams::Family {
     socklen_t size = sizeof place;
     if (::bind(*listener, address, size) != 0 || ::listen(*listener, streams::listen_backlog) != 0) {
       throw Error::system("binding port " + std::to_string(port_) + " of " + setup_.bind(),
-                          "use port = 0, which takes a free one");
+                          "use port = 0, which selects a free port");
     }
     if (::getsockname(*listener, address, &size) != 0) throw Error::system("asking which port was bound");
     return {std::move(listener), setup_.advertised() + ":" + std::to_string(ntohs(place.sin_port))};

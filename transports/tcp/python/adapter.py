@@ -42,7 +42,7 @@ class Transport(BaseTransport):
         except OSError as cause:
             if cause.errno != errno.EADDRINUSE:
                 raise
-            remedy = "use `--set port=0`, which takes a free port, or end the program that has it"
+            remedy = "use `--set port=0`, which selects a free port, or end the program that uses the port"
             raise AdapterError(f"port {port} of {self.setup.bind} is taken", remedy) from cause
 
     def subscriber(self, link: Link) -> Subscriber:

@@ -182,7 +182,7 @@ class CalledServer final : public hopmeter::Server {
   std::string address() const override { return listener_->address(); }
 
   std::size_t poll(hopmeter::Timeout, hopmeter::Handle) override {
-    throw hopmeter::Error("this server calls, it is not polled", "use wait = \"block\" for one that is polled");
+    throw hopmeter::Error("this server uses callbacks and cannot be polled", "use wait = \"block\" to poll it");
   }
 
   /// Requests of several connections arrive on several threads; the instrument handles them one at a time.

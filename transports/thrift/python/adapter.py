@@ -147,5 +147,5 @@ class Transport(BaseTransport):
         try:
             import thrift.protocol.fastbinary  # noqa: F401  (its presence is the fact)
         except ImportError:
-            facts["fallback"] = "messages were packed in Python, for Thrift's C extension `fastbinary` is missing"
+            facts["fallback"] = "messages were packed in Python, because Thrift's C extension `fastbinary` is missing"
         return facts

@@ -77,7 +77,7 @@ class FrameBuffer {
   std::array<Bytes, 2> write(std::size_t payload_bytes, hopmeter::Fill fill) {
     const auto bytes = hopmeter::header_bytes + payload_bytes;
     if (bytes > buffer_.size()) {
-      throw Error("a frame of " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(buffer_.size()),
+      throw Error("a frame of " + std::to_string(bytes) + " bytes, but the limit is " + std::to_string(buffer_.size()),
                   "a datagram has at most " + std::to_string(largest) + " bytes: send smaller messages, or use tcp");
     }
     const auto frame = std::span(buffer_).first(bytes);

@@ -77,7 +77,7 @@ class Places {
   static void bind_to(const Socket& socket, const sockaddr_in& place) {
     if (::bind(*socket, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0) return;
     throw Error::system("binding port " + std::to_string(ntohs(place.sin_port)),
-                        "use port = 0, which takes a free one");
+                        "use port = 0, which selects a free port");
   }
 
   std::uint16_t port_;

@@ -68,7 +68,7 @@ class Draft:
         if len(self._frame) != length:
             if length > len(self._buffer):
                 remedy = f"a datagram has at most {LARGEST} bytes: send smaller messages, or use tcp"
-                raise AdapterError(f"a frame of {length} bytes, the limit is {len(self._buffer)}", remedy)
+                raise AdapterError(f"a frame of {length} bytes, but the limit is {len(self._buffer)}", remedy)
             self._frame = self._buffer[:length]
         fill(self._frame)
         return self._frame
@@ -280,5 +280,5 @@ class Transport(BaseTransport):
             made.bind(place)
         except OSError as cause:
             raise AdapterError(
-                f"cannot bind port {place[1]} of {place[0]}", "use port = 0, which takes a free one"
+                f"cannot bind port {place[1]} of {place[0]}", "use port = 0, which selects a free port"
             ) from cause

@@ -42,7 +42,7 @@ class Unix final : public streams::Family {
     sockaddr_un place{.sun_family = AF_UNIX, .sun_path = {}};
     if (path.size() >= sizeof place.sun_path) {
       throw Error(path + " is too long for the address of a Unix socket, which has at most 107 bytes",
-                  "let TMPDIR name a folder with a shorter path");
+                  "set TMPDIR to a folder with a shorter path");
     }
     path.copy(place.sun_path, path.size());
     if (call(*socket, reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0) throw Error::system(doing + path);

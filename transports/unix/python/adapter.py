@@ -51,7 +51,9 @@ class Transport(BaseTransport):
     def _listen(self, link: Link) -> tuple[socket.socket, str]:
         path = str(Path(self.setup.directory, f"{link.name}.sock"))
         if len(os.fsencode(path)) > LONGEST_PATH:
-            raise AdapterError(f"the path {path} is too long for a socket", "give results a shorter folder with --out")
+            raise AdapterError(
+                f"the path {path} is too long for a socket", "choose a results folder with a shorter path (--out)"
+            )
         listener = self._socket()
         listener.bind(path)
         listener.listen(128)

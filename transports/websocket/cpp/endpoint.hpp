@@ -88,7 +88,7 @@ class Acceptor {
     listener_.listen();
     if (!endpoint_.is_unix) address_ += ":" + std::to_string(port());
   } catch (const boost::system::system_error&) {
-    std::throw_with_nested(hopmeter::Error("listening at " + address_, "let TMPDIR name a folder with a shorter path"));
+    std::throw_with_nested(hopmeter::Error("listening at " + address_, "set TMPDIR to a folder with a shorter path"));
   }
 
   std::uint16_t port() const {

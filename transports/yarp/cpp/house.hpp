@@ -27,7 +27,7 @@ class House {
         network_((find_plugins(), yarp::os::YARP_CLOCK_SYSTEM)),
         carrier_(setup.setting<std::string>("carrier")) {
     if (!yarp::os::Network::checkNetwork(patience_s))
-      throw hopmeter::Error("there is no yarpserver at " + setup.broker(), "see what its log says");
+      throw hopmeter::Error("there is no yarpserver at " + setup.broker(), "see its log");
   }
 
   /// Opens a port of any kind for a link end, and returns the port's unique name. Tries several port numbers, because
@@ -38,7 +38,7 @@ class House {
       auto name = "/hopmeter/" + link.name + "/" + std::to_string(getpid()) + "_" + std::to_string(next_++);
       if (port.open(name)) return name;
     }
-    throw hopmeter::Error("YARP opens no port for the link " + link.name, "see what the node's log says");
+    throw hopmeter::Error("YARP cannot open a port for the link " + link.name, "see the node's log");
   }
 
   /// Closes a port, which contacts the name server. The lock differs from `asking_`, because closing waits for pending
@@ -50,7 +50,8 @@ class House {
 
   /// Throws if the YARP carrier cannot send replies, which calls need.
   void demand_replies() const {
-    if (carrier_ == "udp") throw hopmeter::Error("YARP's udp carries no replies", "choose another carrier for calls");
+    if (carrier_ == "udp")
+      throw hopmeter::Error("YARP's carrier udp cannot send replies", "choose another carrier for calls");
   }
 
   bool connects(const std::string& from, const std::string& to) const {
@@ -61,8 +62,8 @@ class House {
   }
   void connect(const std::string& from, const std::string& to) const {
     if (!connects(from, to))
-      throw hopmeter::Error("YARP does not connect " + from + " to " + to + " by " + carrier_,
-                            "`yarp connect --list-carriers` names the carriers that your YARP has");
+      throw hopmeter::Error("YARP cannot connect " + from + " to " + to + " by " + carrier_,
+                            "`yarp connect --list-carriers` lists the carriers that your YARP has");
   }
 
   /// Returns the YARP carriers that connect the link ends of this process, as facts.
@@ -73,7 +74,7 @@ class House {
       if (!carrier.empty()) told += (told.empty() ? "" : ", ") + carrier;
     if (told.empty()) return {};
     hopmeter::Facts facts{{"path", "ports connected by the carrier " + told}};
-    if (told != carrier_) facts.emplace_back("fallback", "YARP did not connect by " + carrier_ + " as asked");
+    if (told != carrier_) facts.emplace_back("fallback", "YARP did not use the requested carrier " + carrier_);
     return facts;
   }
 

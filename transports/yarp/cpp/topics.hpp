@@ -32,7 +32,7 @@ class Writing final : public hopmeter::Publisher {
 
   hopmeter::Sent forward(const hopmeter::Received& received) override {
     const auto* image = received.native<Image>();
-    if (!image) throw hopmeter::Error("this frame did not come by YARP, so it cannot be moved on");
+    if (!image) throw hopmeter::Error("this frame did not arrive through YARP, so it cannot be forwarded by reference");
     return send(*image);
   }
 

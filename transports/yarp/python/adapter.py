@@ -56,7 +56,9 @@ class Transport:
 
     def facts(self) -> dict[str, str]:
         dropped = sum(each.drop_count for each in self._blocking)
-        said = f"{dropped} frames found no room among the {ROOM} that wait for the thread that polls; lower the rate"
+        said = (
+            f"{dropped} frames were dropped because {ROOM} frames already waited for the polling thread; lower the rate"
+        )
         loss = {"loss": said} if dropped else {}
         told = self._network.facts()
         if "path" in told:

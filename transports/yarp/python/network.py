@@ -47,7 +47,7 @@ class Network:
         """
         self._yarp_network = yarp.Network(yarp.YARP_CLOCK_SYSTEM)
         if not yarp.Network.checkNetwork(PATIENCE_S):
-            raise AdapterError(f"there is no yarpserver at {setup.broker}", "see what its log says")
+            raise AdapterError(f"there is no yarpserver at {setup.broker}", "see its log")
 
     def open(self, port: Any, link: Link) -> str:
         """Open a port of any kind for a link end. Return the port's unique name."""
@@ -56,7 +56,7 @@ class Network:
             with self._asking:
                 if port.open(name):
                     return name
-        raise AdapterError(f"YARP opens no port for the link {link.name}", "see what the node's log says")
+        raise AdapterError(f"YARP cannot open a port for the link {link.name}", "see the node's log")
 
     def close_port(self, port: Any) -> None:
         """Close a port.
@@ -70,7 +70,7 @@ class Network:
     def demand_replies(self) -> None:
         """Raise an error if the YARP carrier cannot send replies, which calls need."""
         if self.settings["carrier"] == "udp":
-            raise AdapterError("YARP's udp carries no replies", "choose another carrier for calls")
+            raise AdapterError("YARP's carrier udp cannot send replies", "choose another carrier for calls")
 
     def connects(self, source: str, sink: str) -> bool:
         """Connect two ports by name. Return whether that succeeded."""
@@ -84,15 +84,17 @@ class Network:
         """Connect two ports by name. Raise an error if that fails."""
         if not self.connects(source, sink):
             raise AdapterError(
-                f"YARP does not connect {source} to {sink} by {self.settings['carrier']}",
-                "`yarp connect --list-carriers` names the carriers that your YARP has",
+                f"YARP cannot connect {source} to {sink} by {self.settings['carrier']}",
+                "`yarp connect --list-carriers` lists the carriers that your YARP has",
             )
 
     def facts(self) -> dict[str, str]:
         """Return the YARP carriers that connect the link ends of this process, as facts."""
         asked, carriers = self.settings["carrier"], ", ".join(sorted(self._carriers - {""}))
         told = {"path": f"ports connected by the carrier {carriers}"} if carriers else {}
-        return told if carriers in ("", asked) else {**told, "fallback": f"YARP did not connect by {asked} as asked"}
+        return (
+            told if carriers in ("", asked) else {**told, "fallback": f"YARP did not use the requested carrier {asked}"}
+        )
 
     def close(self) -> None:
         """Release the network. Must be called after the last port is closed."""

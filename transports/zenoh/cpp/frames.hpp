@@ -30,7 +30,7 @@ class SharedMemory {
   explicit SharedMemory(const Setup& setup)
       : word_(setup.setting<std::string>("shared_memory")), largest_frame_bytes_(setup.largest_frame_bytes()) {
     if (!HAS_SHARED_MEMORY && is_on())
-      throw Error("the zenoh-c in ZENOH_ROOT has no shared memory",
+      throw Error("the zenoh-c in ZENOH_ROOT was built without shared memory",
                   "build it with ZENOHC_BUILD_WITH_SHARED_MEMORY and ZENOHC_BUILD_WITH_UNSTABLE_API, or use "
                   "shared_memory = \"off\"");
   }
@@ -127,7 +127,7 @@ class Memory {
 #if HAS_SHARED_MEMORY
   void reserve(std::size_t bytes) try { provider_.emplace(bytes); } catch (const zenoh::ZException&) {
     std::throw_with_nested(Error("reserving " + std::to_string(bytes) + " bytes of shared memory for zenoh",
-                                 "see that there is room in /dev/shm, or use shared_memory = \"off\""));
+                                 "check that there is room in /dev/shm, or use shared_memory = \"off\""));
   }
 
   std::optional<zenoh::PosixShmProvider> provider_;

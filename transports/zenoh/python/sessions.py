@@ -63,7 +63,9 @@ class Sessions:
                 return self._open("listen/endpoints", f"tcp/{self._bind}:{port}"), f"tcp/{self._advertised}:{port}"
             except zenoh.ZError as taken:
                 refusal = taken
-        raise AdapterError(f"zenoh can listen on none of {PORTS_TRIED} free ports", "look into its error") from refusal
+        raise AdapterError(
+            f"zenoh could not listen on any of {PORTS_TRIED} free ports", "read its error message"
+        ) from refusal
 
     def _open(self, key: str, address: str) -> zenoh.Session:
         config = zenoh.Config()

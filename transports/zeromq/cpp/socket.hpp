@@ -79,7 +79,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   void connect(const hopmeter::Link& link) {
     if (link.address.starts_with("inproc:") && !link.address.starts_with(process_url()))
       throw hopmeter::Error(
-          "inproc reaches only ends of one process, and the other end of " + link.name + " is outside",
+          "inproc connects only ends of one process, but the other end of " + link.name + " is outside",
           "use placement = \"thread\", or endpoint = \"ipc\"");
     attempt("connecting to " + link.address, [&] { socket_.connect(link.address); });
   }
@@ -144,7 +144,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
       act();
     } catch (const zmq::error_t& error) {
       const bool is_long = error.num() == ENAMETOOLONG;
-      std::throw_with_nested(hopmeter::Error(doing, is_long ? "let TMPDIR name a folder with a shorter path" : ""));
+      std::throw_with_nested(hopmeter::Error(doing, is_long ? "set TMPDIR to a folder with a shorter path" : ""));
     }
   }
 

@@ -165,7 +165,7 @@ class Transport(BaseTransport):
 
     def _connect(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
         if link.address.startswith("inproc:") and not link.address.startswith(HERE):
-            what = f"inproc reaches only ends of one process, and the other end of {link.name} is outside"
+            what = f"inproc connects only ends of one process, but the other end of {link.name} is outside"
             raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')
         socket = self._socket(link, *socket_type)
         socket.connect(link.address)

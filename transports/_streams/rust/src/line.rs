@@ -26,8 +26,8 @@ impl Draft {
     pub(crate) fn message(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<&[u8]> {
         let length = HEADER_BYTES + payload_bytes;
         if length > self.frame_bytes {
-            return Err(Error::new(format!("a frame of {length} bytes, the limit is {}", self.frame_bytes))
-                .remedy("frames are limited to the largest that the trial announced"));
+            return Err(Error::new(format!("a frame of {length} bytes, but the limit is {}", self.frame_bytes))
+                .remedy("send no frame larger than the largest frame that the trial announced"));
         }
         let message = &mut self.buffer[self.offset..][..PREFIX_BYTES + length];
         let (prefix, frame) = message.split_at_mut(PREFIX_BYTES);

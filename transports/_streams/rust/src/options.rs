@@ -55,5 +55,5 @@ fn refuse_less(asked: usize, granted: usize, setting: &str, limit: &str) -> Resu
         return Ok(());
     }
     Err(Error::new(format!("the system grants {} bytes for {setting} = {asked}", granted / 2))
-        .remedy(format!("ask for less, or raise the limit: sysctl -w {limit}={asked}")))
+        .remedy(format!("request a smaller size, or raise the limit: sysctl -w {limit}={asked}")))
 }

@@ -101,10 +101,10 @@ impl StreamSubscriber {
         let length = u64::from_le_bytes(std::array::from_fn(|at| prefix[at]));
         if length > self.frame_bytes as u64 {
             return Err(Error::new(format!(
-                "a frame of {length} bytes was announced, the limit is {}",
+                "a frame of {length} bytes was announced, but the limit is {}",
                 self.frame_bytes
             ))
-            .remedy("another program writes to this socket, or an adapter breaks the wire format"));
+            .remedy("another program writes to this socket, or an adapter violates the wire format"));
         }
         Ok(Some(PREFIX_BYTES + length as usize))
     }

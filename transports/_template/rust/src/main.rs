@@ -159,7 +159,7 @@ fn place(path: &std::path::Path) -> Result<SocketAddrUnix> {
             "{} is too long for the address of a Unix socket, which has at most 107 bytes",
             path.display()
         ))
-        .map_err(|error| error.remedy("let TMPDIR name a folder with a shorter path"))
+        .map_err(|error| error.remedy("set TMPDIR to a folder with a shorter path"))
 }
 
 /// Returns the version that the library reports, not the version that Cargo.toml pins.

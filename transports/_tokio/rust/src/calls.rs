@@ -121,7 +121,7 @@ struct CallReplier<F>(Option<oneshot::Sender<F>>);
 
 impl<F: Carried> Replier for CallReplier<F> {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
+        let answer = self.0.take().ok_or_else(|| Error::new("this request has already been answered"))?;
         // A disconnected client receives no reply.
         drop(answer.send(F::write(payload_bytes, fill)));
         Ok(Sent::Accepted)

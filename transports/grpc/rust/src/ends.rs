@@ -250,7 +250,7 @@ struct CallReplier(Option<oneshot::Sender<Frame>>);
 
 impl Replier for CallReplier {
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
-        let answer = self.0.take().ok_or_else(|| Error::new("this request was answered already"))?;
+        let answer = self.0.take().ok_or_else(|| Error::new("this request has already been answered"))?;
         // A client that has disconnected receives no reply.
         drop(answer.send(Frame::write(payload_bytes, fill)));
         Ok(Sent::Accepted)

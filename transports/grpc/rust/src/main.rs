@@ -68,7 +68,7 @@ impl Grpc {
 }
 
 fn remote(place: String) -> Result<Remote> {
-    let remote = Remote::from_shared(place.clone()).context(format!("understanding the address {place}"))?;
+    let remote = Remote::from_shared(place.clone()).context(format!("parsing the address {place}"))?;
     Ok(remote.tcp_nodelay(true))
 }
 

@@ -47,7 +47,7 @@ impl LoanPublisher {
             .create()
             .context(format!("creating a publisher of frames of {frame_bytes} bytes"))
             .map_err(|error| {
-                error.remedy("a publisher reserves all its samples in /dev/shm; see that there is room")
+                error.remedy("a publisher reserves all its samples in /dev/shm; check that there is room")
             })?;
         let wake = services.wake.map(|wake| wake.notifier_builder().create()).transpose();
         let wake = wake.context("creating a notifier")?;

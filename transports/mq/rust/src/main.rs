@@ -133,8 +133,8 @@ impl Publisher for MqPublisher {
         }
         let (bytes, limit) = (HEADER_BYTES + payload_bytes, self.buffer.len());
         let frame = self.buffer.get_mut(..bytes).ok_or_else(|| {
-            Error::new(format!("a frame of {bytes} bytes, the limit is {limit}")).remedy(format!(
-                "a message of these queues has at most {LARGEST} bytes: send smaller ones, or use unix"
+            Error::new(format!("a frame of {bytes} bytes, but the limit is {limit}")).remedy(format!(
+                "a message in these queues has at most {LARGEST} bytes: send smaller messages, or use unix"
             ))
         })?;
         fill.write(FrameMut::split(frame));

@@ -101,7 +101,7 @@ fn creation_error(depth: usize, bytes: usize, cause: Errno) -> Error {
             .into(),
         Errno::ENOSPC => "raise the number of queues: sysctl -w fs.mqueue.queues_max=1024".into(),
         Errno::ENOSYS => "this kernel has no POSIX message queues (CONFIG_POSIX_MQUEUE)".into(),
-        _ => "look at man mq_overview".into(),
+        _ => "see man mq_overview".into(),
     };
-    Error::new(format!("making a message queue for {depth} messages of {bytes} bytes")).remedy(remedy).because(cause)
+    Error::new(format!("creating a message queue for {depth} messages of {bytes} bytes")).remedy(remedy).because(cause)
 }

@@ -54,7 +54,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     let endpoint: Endpoint = setup.setting("endpoint")?;
     let url = endpoint.url(setup, link);
     let listener = Listener::new(socket, &url).context(format!("listening at {url}")).map_err(|error| {
-        error.remedy("let TMPDIR name a folder with a shorter path, if this one is longer than 100 characters")
+        error.remedy("set TMPDIR to a folder with a shorter path, if the socket's path is longer than 100 characters")
     })?;
     let Endpoint::Tcp = endpoint else { return Ok(url) };
     let port = listener.get_opt::<BoundPort>().context("asking nng for its port")?;
@@ -64,7 +64,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
 /// Waits for the connection. nng reconnects later if necessary.
 pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
-        let what = format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
+        let what = format!("inproc connects only ends of one process, but the other end of {} is outside", link.name);
         return Err(Error::new(what).remedy("use placement = \"thread\", or endpoint = \"ipc\""));
     }
     socket.dial(&link.address).context(format_args!("connecting to {}", link.address))

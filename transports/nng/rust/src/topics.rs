@@ -17,7 +17,7 @@ impl TopicPublisher {
     pub fn open(setup: &Setup, link: &Link) -> Result<Self> {
         let pushes = pushes(setup)?;
         if pushes && link.receivers > 1 {
-            let what = format!("PUSH gives each frame to one receiver, and {} has several", link.name);
+            let what = format!("PUSH sends each frame to only one receiver, but {} has several", link.name);
             return Err(Error::new(what).remedy("use protocol = \"pub\""));
         }
         let socket = open(if pushes { Protocol::Push0 } else { Protocol::Pub0 }, link)?;

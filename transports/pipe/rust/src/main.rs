@@ -50,7 +50,7 @@ fn set_size(pipe: &OwnedFd, bytes: usize) -> Result<()> {
     }
     fcntl_setpipe_size(pipe, bytes).map(drop).map_err(|cause| {
         Error::new(format!("the system refuses a pipe of {bytes} bytes"))
-            .remedy(format!("ask for less, or raise the limit: sysctl -w fs.pipe-max-size={bytes}"))
+            .remedy(format!("request a smaller size, or raise the limit: sysctl -w fs.pipe-max-size={bytes}"))
             .because(cause)
     })
 }

@@ -25,7 +25,7 @@ impl Redis {
             Some((user, password)) => format!("redis+unix://{unix}?user={user}&pass={password}"),
             None => format!("redis+unix://{unix}"),
         };
-        let client = redis::Client::open(place.as_str()).context("understanding the address of redis-server")?;
+        let client = redis::Client::open(place.as_str()).context("parsing the address of redis-server")?;
         let path = if is_unix { "Unix socket through redis-server" } else { "TCP through redis-server" };
         Ok(Arc::new(Self { client, path: path.into() }))
     }

@@ -71,7 +71,7 @@ impl Session {
             ("shared_memory".into(), "not used".into()),
         ];
         if !self.unheeded.is_empty() {
-            facts.push(("fallback".into(), format!("RustDDS does not know {}", self.unheeded.join(" and "))));
+            facts.push(("fallback".into(), format!("RustDDS does not support {}", self.unheeded.join(" and "))));
         }
         facts
     }
@@ -89,8 +89,8 @@ fn domain_of(run: &str) -> Result<u16> {
 fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
     let (address, device) = (setup.advertised, setup.network_device());
     DomainParticipantBuilder::new(domain).with_only_networks([address]).build().map_err(|cause| {
-        Error::new(format!("RustDDS could not take part in domain {domain} on {address}"))
-            .remedy(format!("see that {device} is up and that fewer than 100 processes use this domain"))
+        Error::new(format!("RustDDS could not join domain {domain} on {address}"))
+            .remedy(format!("check that {device} is up and that fewer than 100 processes use this domain"))
             .because(cause)
     })
 }

@@ -17,7 +17,7 @@ pub fn write_departure(frame: &mut [u8], departed_ns: i64) {
 pub fn remove_departure(frame: &mut Vec<u8>) -> Result<i64> {
     let Some(departure) = frame.last_chunk().filter(|_| frame.len() >= HEADER_BYTES + DEPARTURE_BYTES) else {
         return Err(Error::new(format!("a frame of {} bytes has no departure", frame.len()))
-            .remedy("run `hopmeter build synthetic` so that all nodes are of one version"));
+            .remedy("run `hopmeter build synthetic` so that all nodes have the same version"));
     };
     let departed_ns = i64::from_le_bytes(*departure);
     frame.truncate(frame.len() - DEPARTURE_BYTES);

@@ -50,7 +50,7 @@ impl Plan {
     /// # Errors
     /// Fails if `settings` is not an object with the settings of `transport.toml`.
     pub fn read(settings: serde_json::Value) -> Result<Self> {
-        serde_json::from_value(settings).context("understanding the settings of synthetic")
+        serde_json::from_value(settings).context("parsing the settings of synthetic")
     }
 
     /// Returns how many times a sample arrives.

@@ -52,7 +52,7 @@ impl Family for Tcp {
     }
 
     fn connect(&self, address: &str) -> Result<OwnedFd> {
-        let place: SocketAddr = address.parse().context(format!("understanding the address {address}"))?;
+        let place: SocketAddr = address.parse().context(format!("parsing the address {address}"))?;
         let connection = self.socket()?;
         connect(&connection, &place).context(format!("connecting to {address}"))?;
         Ok(connection)
@@ -61,7 +61,7 @@ impl Family for Tcp {
 
 fn port_error(place: SocketAddr, cause: Errno) -> Error {
     Error::new(format!("binding port {} of {}", place.port(), place.ip()))
-        .remedy("use port = 0, which takes a free one")
+        .remedy("use port = 0, which selects a free port")
         .because(cause)
 }
 

@@ -28,7 +28,7 @@ impl Draft {
     pub fn write(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<[&[u8]; 2]> {
         let (bytes, limit) = (HEADER_BYTES + payload_bytes, self.0.len());
         let frame = self.0.get_mut(..bytes).ok_or_else(|| {
-            Error::new(format!("a frame of {bytes} bytes, the limit is {limit}"))
+            Error::new(format!("a frame of {bytes} bytes, but the limit is {limit}"))
                 .remedy(format!("a datagram has at most {LARGEST} bytes: send smaller messages, or use tcp"))
         })?;
         fill.write(FrameMut::split(frame));

@@ -33,7 +33,7 @@ pub struct Address {
 impl Address {
     pub fn parse(address: &str) -> Result<Self> {
         let (place, token) = address.split_once('/').unwrap_or((address, ""));
-        let place = place.parse().context(format!("understanding the address {address}"))?;
+        let place = place.parse().context(format!("parsing the address {address}"))?;
         Ok(Self { place, token: token.to_owned() })
     }
 }
@@ -126,7 +126,7 @@ fn group_of(run: &str) -> Ipv4Addr {
 fn bind_to(socket: &OwnedFd, place: SocketAddrV4) -> Result<()> {
     bind(socket, &place).map_err(|cause: Errno| {
         Error::new(format!("binding port {} of {}", place.port(), place.ip()))
-            .remedy("use port = 0, which takes a free one")
+            .remedy("use port = 0, which selects a free port")
             .because(cause)
     })
 }

@@ -49,7 +49,7 @@ impl Family for Unix {
 fn socket_address(path: &str) -> Result<SocketAddrUnix> {
     SocketAddrUnix::new(path)
         .context(format!("{path} is too long for the address of a Unix socket, which has at most 107 bytes"))
-        .map_err(|error| error.remedy("let TMPDIR name a folder with a shorter path"))
+        .map_err(|error| error.remedy("set TMPDIR to a folder with a shorter path"))
 }
 
 fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {

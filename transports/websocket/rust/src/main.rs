@@ -26,7 +26,7 @@ impl WebSockets {
     fn open(setup: &Setup) -> Result<Self> {
         if setup.setting::<String>("compression")? != "off" {
             return Err(Error::new("tungstenite has no permessage-deflate")
-                .remedy("leave compression = \"off\", or measure it in Python only"));
+                .remedy("leave compression = \"off\", or measure compression only in Python"));
         }
         Ok(Self {
             endpoint: Endpoint::read(setup, "ws")?,

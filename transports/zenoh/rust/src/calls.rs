@@ -120,7 +120,8 @@ impl Server for CallServer {
 
     fn poll(&mut self, timeout: Duration, handle: Handle<'_>) -> Result<usize> {
         let Some(queryable) = &self.queryable else {
-            return Err(Error::new("this zenoh server is called, not polled").remedy("use wait = \"block\" to poll it"));
+            return Err(Error::new("this zenoh server uses callbacks and cannot be polled")
+                .remedy("use wait = \"block\" to poll it"));
         };
         drain(queryable, timeout, |query| answer(&query, &self.memory, &self.arrivals, &mut *handle))
     }

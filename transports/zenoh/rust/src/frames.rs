@@ -51,7 +51,7 @@ impl Memory {
         let provider = ShmProviderBuilder::default_backend(bytes)
             .wait()
             .context(format!("reserving {bytes} bytes of shared memory for zenoh"))
-            .map_err(|error| error.remedy("see that there is room in /dev/shm, or use shared_memory = \"off\""))?;
+            .map_err(|error| error.remedy("check that there is room in /dev/shm, or use shared_memory = \"off\""))?;
         Ok(Self::Shared(Box::new(provider)))
     }
 

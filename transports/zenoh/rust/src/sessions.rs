@@ -99,7 +99,7 @@ impl Sessions {
         let locators = session.info().locators().wait();
         let port =
             locators.first().and_then(|first| first.to_string().rsplit_once(':').map(|(_, port)| port.to_owned()));
-        let port = port.ok_or_else(|| Error::new("zenoh does not say on which port it listens"))?;
+        let port = port.ok_or_else(|| Error::new("zenoh does not report the port on which it listens"))?;
         Ok(Listening { session, address: format!("tcp/{}:{port}", self.advertised) })
     }
 

@@ -80,7 +80,7 @@ impl Socket {
         self.socket.bind(&url).map_err(|cause| {
             let error = Error::new(format!("binding {url}")).because(cause);
             let is_long = cause == zmq::Error::ENAMETOOLONG;
-            if is_long { error.remedy("let TMPDIR name a folder with a shorter path") } else { error }
+            if is_long { error.remedy("set TMPDIR to a folder with a shorter path") } else { error }
         })?;
         self._file = matches!(endpoint, Endpoint::Ipc).then_some(SocketFile(file));
         self.address = self.reachable(endpoint, setup, url)?;
@@ -98,7 +98,7 @@ impl Socket {
     pub fn connect(self, link: &Link) -> Result<Self> {
         if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
             let what =
-                format!("inproc reaches only ends of one process, and the other end of {} is outside", link.name);
+                format!("inproc connects only ends of one process, but the other end of {} is outside", link.name);
             return Err(Error::new(what).remedy("use placement = \"thread\", or endpoint = \"ipc\""));
         }
         self.socket.connect(&link.address).context(format_args!("connecting to {}", link.address))?;
@@ -138,7 +138,7 @@ impl Socket {
     /// Returns the next message, or `None` after `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Message>> {
         if !self.spins {
-            self.set_timeout(timeout).context("limiting how long to receive")?;
+            self.set_timeout(timeout).context("setting the receive timeout")?;
         }
         let mut message = Message::empty().context("receiving with ZeroMQ")?;
         match message.receive(&mut self.socket, if self.spins { zmq::DONTWAIT } else { 0 }) {
