@@ -191,7 +191,7 @@ def _kind_error(path: Path, begin: bytes) -> RecordingError:
             return RecordingError("E-RECORDING", f"{path} is {kind}", remedy)
     if not begin:
         return RecordingError("E-RECORDING", f"{path} is empty", "restore the file, or record it again")
-    return RecordingError("E-RECORDING", f"{path} is no recording that hopmeter reads", KINDS)
+    return RecordingError("E-RECORDING", f"{path} is not a recording that hopmeter can read", KINDS)
 
 
 @contextmanager

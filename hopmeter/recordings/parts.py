@@ -77,7 +77,7 @@ class Parts:
 
     def _begin(self) -> None:
         if len(self._segments) == MOST_SEGMENTS:
-            raise DisorderError(f"its times go back, or jump, {MOST_SEGMENTS:,} times")
+            raise DisorderError(f"its timestamps go back or jump {MOST_SEGMENTS:,} times")
         self._segments.append(Segment(self._now.spans_ns))
 
     def _add_untimed(self, message: Message, number: int) -> None:

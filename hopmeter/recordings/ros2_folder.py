@@ -45,7 +45,9 @@ def _only_set(folder: Path, present: Iterable[Path]) -> list[Path]:
     for file in present:
         sets.setdefault(_set(file), []).append(file)
     if not sets:
-        what = f"{folder} is no recording that hopmeter reads: it has no file .mcap, .db3, .mcap.zstd or .db3.zstd"
+        what = (
+            f"{folder} is not a recording that hopmeter can read: it has no file .mcap, .db3, .mcap.zstd or .db3.zstd"
+        )
         raise RecordingError("E-RECORDING", what, "name the folder of a ROS 2 bag, or a file")
     if len(sets) > 1:
         first = ", ".join(files[0].name for files in [*sets.values()][:5])

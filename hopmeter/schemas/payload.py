@@ -171,7 +171,7 @@ def _check_file(payload: MessagePayload) -> None:
     file, separate = payload.file, [suffix for codec, suffix in SUFFIXES.items() if codec != ROS2]
     if file.suffix and file.suffix not in separate:
         known = " or ".join(separate)
-        raise RefusedValueError("E-VALUE-FORM", f"{file} is no schema; its name must end with {known}, or with neither")
+        raise RefusedValueError("E-VALUE-FORM", f"{file} is not a schema: its suffix must be {known}, or omitted")
     files = candidates(payload)
     if not any(path.is_file() for path in files.values()):
         raise RefusedValueError("E-FILE-UNREADABLE", f"there is no schema {' nor '.join(map(str, files.values()))}")

@@ -53,11 +53,11 @@ def test_lines_that_a_man_in_the_middle_touches_end_the_conversation(tmp_path: P
     agent, secret, meddle = start("127.0.0.1:0", "--secret-file", "secret"), tmp_path / "secret", MEDDLINGS[what]
     with man_in_the_middle(agent.port, None, None) as port:
         assert converse_through(port, secret) == ASKS
-    with man_in_the_middle(agent.port, None, meddle) as port, pytest.raises(ChannelError, match="changed"):
+    with man_in_the_middle(agent.port, None, meddle) as port, pytest.raises(ChannelError, match="altered"):
         converse_through(port, secret)
     with man_in_the_middle(agent.port, meddle, None) as port:
         assert converse_through(port, secret) < ASKS
-    agent.says("a line was changed")
+    agent.says("a line was altered")
     with session(HostEntry(listens=agent.at, secret_file=secret)) as served:
         assert served.ping().least_ns > 0
 

@@ -149,7 +149,7 @@ def test_what_a_killed_recorder_left_in_the_log_of_the_database_is_read(tmp_path
         (b"\x1f\x8b\x08" + bytes(20), "E-RECORDING gzip gunzip"),
         (b"BZh91AY" + bytes(20), "E-RECORDING bzip2"),
         (b"PK\x03\x04" + bytes(20), "E-RECORDING ZIP"),
-        (zstd.compress(b"no recording"), "E-RECORDING no recording reads"),
+        (zstd.compress(b"no recording"), "E-RECORDING not recording read"),
         (zstd.compress(bytes(9000))[:-3], "E-RECORDING damaged cut off"),
         (b"#ROSBAG V1.2\n" + bytes(20), 'E-RECORDING-KIND "ROSBAG V1.2" fix'),
         (b"#ROSRECORD V1.1\n", 'E-RECORDING-KIND "ROSRECORD V1.1"'),

@@ -101,8 +101,8 @@ def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
     return [
         tag(
             "W-CLOCK-DEADLINE",
-            f"{key}: whether a message keeps {deadline_us:.3g} us is unknown, because the clocks of the hosts are "
-            f"known to {uncertainty_us:.3g} us only",
+            f"{key}: it is unknown whether a message meets its deadline of {deadline_us:.3g} us, because the offset of "
+            f"the hosts' clocks is known only to within {uncertainty_us:.3g} us",
         )
     ]
 

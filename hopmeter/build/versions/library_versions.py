@@ -123,7 +123,7 @@ def _refusal(library: Library) -> str:
     apt = [package for offer in library.manifest.offers.values() for package in offer.apt]
     if apt:
         return (
-            f"{library.manifest.name} comes from a system package ({', '.join(apt)}), which exists in one version only"
+            f"{library.manifest.name} comes from a system package ({', '.join(apt)}), of which only one version exists"
         )
     return f"{library.manifest.name} has no Python package or Rust crate whose version you could choose"
 

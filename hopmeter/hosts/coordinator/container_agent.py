@@ -82,7 +82,7 @@ class ContainerAgent(AgentProcess):
         for word in printed.split():
             with suppress(ValueError):
                 return str(ipaddress.ip_address(word))
-        what = f"{self._engine} names no address of the container of the host {self._host}: {printed[:200]!r}"
+        what = f"{self._engine} reports no address for the container of the host {self._host}: {printed[:200]!r}"
         raise HostError("E-HOST-UNREACHABLE", what, 'give the host an `address`, or `network = "host"`')
 
     def _ask_engine(self, words: Sequence[str]) -> str:

@@ -102,7 +102,7 @@ class AgentAddress:
         path = Path(self.path)
         folder = path.parent.stat()
         if folder.st_uid != os.getuid() or folder.st_mode & 0o077:
-            raise OSError(0, f"other users can use its folder; `chmod 700 {path.parent}` makes it yours alone")
+            raise OSError(0, f"other users can use its folder; `chmod 700 {path.parent}` makes it private")
         made = socket.socket(socket.AF_UNIX)
         try:
             self._remove_stale()

@@ -108,7 +108,7 @@ class LineCodes:
         self._got += 1
         code, text = line[:CODE_BYTES], line[CODE_BYTES:]
         if not hmac.compare_digest(code, _code(self._their_key, self._got, text)):
-            raise ChannelError("a line was changed on the way, or does not come from the other side")
+            raise ChannelError("a line was altered in transit, or was not sent by the other side")
         return text
 
 

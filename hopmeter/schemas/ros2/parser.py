@@ -164,7 +164,7 @@ def _full_name(base: str, package: str) -> str:
 
 def _check_constant(kind: FieldType, name: str, text: str) -> None:
     if kind.is_list or kind.is_message:
-        raise _LineError(f"a constant has no type {kind.text}", "give it a number, a bool or a string")
+        raise _LineError(f"a constant cannot have the type {kind.text}", "use a number, a bool or a string")
     if not CONSTANT.fullmatch(name):
         remedy = "ROS 2 names constants in upper case, with digits and single underscores, such as MODE_AUTO"
         raise _LineError(f"the constant name {name} is not allowed", remedy)
