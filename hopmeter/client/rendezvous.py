@@ -1,8 +1,9 @@
 """How two programs of one user find each other: a private directory with a record for each bound link end.
 
 A record is a file `TRANSPORT.NAME.KIND.json` with the address and the process that wrote it. The process that wrote a
-record holds a lock on the private directory of its link end. If the process has exited, the record is stale. The next
-process that finds a stale record removes the record, the private directory and any other files of that link end.
+record holds a lock on the private directory of its link end. A record is stale if the process that wrote it has exited.
+The next process that finds a stale record removes the record, the private directory and any other files of that link
+end.
 """
 
 from __future__ import annotations

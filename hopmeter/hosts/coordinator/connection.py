@@ -121,7 +121,7 @@ class Connection:
         return self.post(do, patience_s, **more).answer()
 
     def post(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> Question:
-        """Send a request without waiting for the answer. The agent answers its requests one by one. Raises
+        """Send a request without waiting for the answer. The agent answers requests one after another. Raises
         TrialFailedError if the agent is lost."""
         self._asked += 1
         self._open.add(self._asked)

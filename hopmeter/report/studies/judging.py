@@ -49,7 +49,7 @@ class Comparison:
 
 
 def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
-    """Return the verdict on a claim that results from these runs. The claim holds if all comparisons hold, and fails if
+    """Return the verdict on a claim, based on the given runs. The claim holds if all comparisons hold, and fails if
     at least one comparison fails."""
     if claim.test:
         return TESTS[claim.test](runs)

@@ -130,7 +130,7 @@ class Entrance:
 def connect(address: str, prefix: str = "", prepare: Callable[[str], object] = str) -> tuple[Pipe, str]:
     """Create a receiver's pipe, send its name to the binding end, and return the pipe and the name.
 
-    The name begins with `prefix`. `prepare` is called with the name before the name is sent.
+    The name begins with `prefix`. `connect` calls `prepare` with the pipe's name before it sends this name.
     """
     name = f"{prefix}{os.getpid()}-{next(_numbers)}"
     path = str(Path(address).with_name(name))

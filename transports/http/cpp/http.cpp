@@ -74,7 +74,7 @@ class CallServer final : public hopmeter::CalledServer {
   std::string address() const override { return options_.setup.advertised() + ":" + std::to_string(port_); }
 
  private:
-  /// Responds to a request; the status is 503 if the request stays unanswered, and 400 if the request's body is
+  /// Responds to a request; the status is 503 if hopmeter does not answer the request, and 400 if the request's body is
   /// invalid.
   void respond(const httplib::Request& request, httplib::Response& response) {
     Answer reply(options_.is_json);

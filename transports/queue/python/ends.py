@@ -106,7 +106,7 @@ class Writer(Connection):
 
 
 class WriterOutlet:
-    """The channel to one receiver; the channel is full or disconnected if its writer is."""
+    """The channel to one receiver; the channel is full or disconnected if its writer is full or disconnected."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
