@@ -10,11 +10,14 @@ import pytest
 
 from conformance.cases import FAST, INSTALLATIONS, READINESS, Case, is_fast
 from conformance.node_pool import NodePool
+from conformance.shared_broker import SharedBroker
 
 KILLS, ENDS = "test_a_killed_", "test_a_process_that_ends_"
 """Prefixes of test names: tests that kill nodes, and tests that stop all nodes of their case."""
 POOL = pytest.StashKey[NodePool]()
 """The key of the node pool that a test leaves for the next test."""
+BROKER = pytest.StashKey[SharedBroker]()
+"""The key of the worker's broker."""
 NEXT = pytest.StashKey[pytest.Item | None]()
 FAILED = pytest.StashKey[bool]()
 
@@ -73,11 +76,14 @@ def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
     The nodes are stopped after a failure and after the last test of the case.
     """
     item, stash = request.node, request.config.stash
-    pool = stash[POOL] if POOL in stash else NodePool()
+    broker = stash.setdefault(BROKER, SharedBroker())
+    pool = stash[POOL] if POOL in stash else NodePool(broker)
     stash[POOL] = pool
     yield pool
     del stash[POOL]
     with contextlib.ExitStack() as end:
+        if item.stash.get(FAILED, True) or not _share_broker(item, item.stash[NEXT]):
+            end.callback(broker.close)
         end.enter_context(pool)
         if item.stash.get(FAILED, True):
             return
@@ -87,10 +93,22 @@ def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
             end.pop_all()
 
 
+def _share_broker(item: Any, following: Any) -> bool:
+    """Return whether two consecutive tests may use one broker. A broker that can run only once per machine serves the
+    tests of one case."""
+    case, other = _case_of(item), _case_of(following)
+    if case is None or other is None or case.manifest is not other.manifest:
+        return False
+    is_single = case.manifest.broker is not None and case.manifest.broker.single
+    return not is_single or (_sharers(item) != "" and _sharers(item) == _sharers(following))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if POOL in session.config.stash:
-        with session.config.stash[POOL]:
-            pass
+    with contextlib.ExitStack() as end:
+        if BROKER in session.config.stash:
+            end.callback(session.config.stash[BROKER].close)
+        if POOL in session.config.stash:
+            end.enter_context(session.config.stash[POOL])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import secrets
 import shutil
@@ -11,19 +9,17 @@ import socket
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from conformance.broker import HostBroker
 from conformance.leak_watch import LeakWatch
 from conformance.scripted_node import ScriptedNode
+from conformance.shared_broker import SharedBroker
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.readiness import environment, node_command, node_variables
 from hopmeter.model import units
-from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.system.open_files import OpenFiles, remove_unused
 from hopmeter.system.scratch_dir import remove_leftovers
 from tests.hosts.network import Host
@@ -38,25 +34,14 @@ def _blocking_settings(manifest: Manifest) -> dict[str, str]:
     return {name: "block" for name in drops if "block" in (manifest.settings[name].choices or ())}
 
 
-@contextlib.contextmanager
-def turn(manifest: Manifest) -> Iterator[None]:
-    """Wait until no other test uses the transport's broker, if a machine can run only one such broker."""
-    if manifest.broker is None or not manifest.broker.single:
-        yield
-        return
-    with Path(tempfile.gettempdir(), f"hopmeter-{manifest.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 class NodePool:
-    """The nodes of one transport that tests share, with a private folder, a run id and one broker.
+    """The nodes of one transport that tests share, with a private folder and a run id.
 
     A test gets an idle node with the requested settings, or a new node if no such node is idle.
     """
 
-    def __init__(self, broker_host: Host | None = None) -> None:
-        self._broker_host = broker_host
+    def __init__(self, broker: SharedBroker) -> None:
+        self._broker = broker
         self.folder = Path(tempfile.mkdtemp(prefix="hmc"))
         self.run = secrets.token_hex(8)
         self.nodes: list[ScriptedNode] = []
@@ -68,14 +53,10 @@ class NodePool:
         self._crashed = False
         self.stuck: list[str] = []
         """The logs of nodes that had to be killed."""
-        self._broker: BrokerProcess | HostBroker | None = None
-        self._broker_settings: Mapping[str, Any] = {}
         self._leftovers: set[str] = set()
         self._open_files: dict[str, OpenFiles] = {}
         """The leftover files of killed nodes, by transport."""
         self.watch = LeakWatch(self.run, self.folder)
-        self._turn = contextlib.ExitStack()
-        """Holds the lock while this pool may start a broker that can run only once per machine."""
 
     def __enter__(self) -> Self:
         return self
@@ -83,21 +64,18 @@ class NodePool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._turn:
-            self.end()
-            leaks = [] if self._crashed else self.watch.leaks()
-            remove_leftovers(self._leftovers, self.run)
-            for open_files in self._open_files.values():
-                remove_unused(open_files.files)
-            leaks = self.watch.leaks() if self._crashed else leaks
-            shutil.rmtree(self.folder, ignore_errors=True)
-            assert error is not None or not self.stuck, (
-                f"nodes did not end after their channel was closed: {self.stuck}"
-            )
-            assert error is not None or not leaks, f"left outside the test's folder: {leaks}"
+        self.end()
+        leaks = [] if self._crashed else self.watch.leaks()
+        remove_leftovers(self._leftovers, self.run)
+        for open_files in self._open_files.values():
+            remove_unused(open_files.files)
+        leaks = self.watch.leaks() if self._crashed else leaks
+        shutil.rmtree(self.folder, ignore_errors=True)
+        assert error is not None or not self.stuck, f"nodes did not end after their channel was closed: {self.stuck}"
+        assert error is not None or not leaks, f"left outside the test's folder: {leaks}"
 
     def end(self) -> None:
-        """Stop all nodes and the transport's broker."""
+        """Stop all nodes."""
         nodes = [*reversed(self.nodes), *(each for idle in self._idle.values() for each in idle)]
         self._crashed |= any(node.is_killed for node in nodes)
         for step in (ScriptedNode.hang_up, ScriptedNode.close):  # in two steps, so that all nodes stop concurrently
@@ -107,10 +85,6 @@ class NodePool:
         self._crashed |= bool(self.stuck)
         self.nodes.clear()
         self._idle.clear()
-        if self._broker is not None:
-            self.watch.record(self._broker.pid)
-            self._broker.close()
-            self._broker = None
 
     def release(self) -> None:
         """Close the test's link ends so that its nodes are idle, and remove killed nodes from the pool."""
@@ -127,7 +101,8 @@ class NodePool:
 
     def log_tails(self) -> list[tuple[str, str]]:
         """Return the last lines of every log, each with a title."""
-        logs = [path for path in sorted(self.folder.glob("*log*")) if path.is_file() and path.stat().st_size]
+        found = [*sorted(self.folder.glob("*log*")), *([self._broker.log] if self._broker.log else [])]
+        logs = [path for path in found if path.is_file() and path.stat().st_size]
         return [(f"end of {log.name}", log.read_text(errors="replace")[-3000:]) for log in logs]
 
     def link(self, receivers: int = 1) -> dict[str, Any]:
@@ -165,26 +140,17 @@ class NodePool:
         self.nodes.append(node)
         node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:
-            address = self._broker.address if self._broker else ""
-            opening["daemon"] = address
+            opening["daemon"] = self._broker.process.address if self._broker.process and manifest.broker else ""
             node.execute(run=self.run, directory=str(self.folder), **opening)
             self._openings[node.process.pid] = known
         return node
 
     def _ensure_broker(self, manifest: Manifest, settings: dict[str, Any]) -> None:
-        """Start the transport's broker, unless a broker with the same settings already runs."""
-        if manifest.broker is None:
+        """Start the transport's broker for the first node of a test; the test's other nodes use the same broker."""
+        if self.nodes or self._broker.has(manifest, settings):
             return
-        if not self.nodes and settings != self._broker_settings:
-            self.end()
-        if self._broker is None:
-            self._turn.close()
-            self._turn.enter_context(turn(manifest))
-            context = BrokerContext(self.run, self.folder / "broker", settings, self.folder / "broker.log")
-            where = self._broker_host
-            made = HostBroker(manifest, context, where) if where else BrokerProcess(manifest.broker, context)
-            self._broker = made.__enter__()
-            self._broker_settings = settings
+        self.end()
+        self._broker.start(manifest, settings)
 
     def _start(self, manifest: Manifest, language: str, host: Host | None) -> ScriptedNode:
         command = node_command(manifest, language)
@@ -223,9 +189,10 @@ class NodePool:
 
     def _environment(self, manifest: Manifest, host: Host | None) -> dict[str, str]:
         """Return the environment variables by which a node finds the broker."""
-        if self._broker is None or manifest.broker is None:
+        broker = self._broker.process
+        if broker is None or manifest.broker is None:
             return {}
         if host is None:
-            return self._broker.environment
+            return broker.environment
         here = {"here": host.address, "directory": str(self.folder / host.name)}
-        return manifest.broker.environment_on(self._broker.environment, here)
+        return manifest.broker.environment_on(broker.environment, here)

@@ -7,6 +7,7 @@ on the sender's host.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from conformance.cases import READY, Case
 from conformance.connection import connect, receive_frames, send_while_receiving, seqs
 from conformance.node_pool import NodePool
 from conformance.scripted_node import NodeDiedError, NodeError, ScriptedNode
+from conformance.shared_broker import SharedBroker
 from conformance.test_rpc import NATIVE, call, connect_call
 from hopmeter.manifest.model import Manifest
 from tests.hosts.keeper import CABLE
@@ -76,7 +78,7 @@ def exchanges(case: Case) -> list[Callable[[Case, NodePool], None]]:
 @pytest.mark.parametrize("transport", NETWORKED)
 def test_each_pair_of_languages_reaches_another_host(transport: str) -> None:
     failures: dict[str, str] = {}
-    with two_hosts() as (one, other), NodePool(one) as pool:
+    with two_hosts() as (one, other), closing(SharedBroker(one)) as broker, NodePool(broker) as pool:
         for case in pairs(NETWORKED[transport], {"sender": one, "receiver": other}):
             for exchange in exchanges(case):
                 try:

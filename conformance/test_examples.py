@@ -24,7 +24,7 @@ import pytest
 
 from conformance.cases import READY
 from conformance.leak_watch import LeakWatch
-from conformance.node_pool import turn
+from conformance.shared_broker import turn
 from hopmeter.build.languages.rust import cache_environment
 from hopmeter.manifest.examples import SIDES, Example, find_example, write_examples
 from hopmeter.manifest.interpreter import interpreter

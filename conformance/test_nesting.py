@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases import READINESS, READY, Case, for_each
-from conformance.node_pool import turn
+from conformance.shared_broker import turn
 from hopmeter import plan
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan import Cell

@@ -5,6 +5,7 @@ Each wire-protocol adapter exchanges topics with rclpy in both directions. The F
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from conformance.cases import MANIFESTS, READY
 from conformance.connection import await_topic, send_while_receiving
 from conformance.node_pool import NodePool
 from conformance.scripted_node import ScriptedNode
+from conformance.shared_broker import SharedBroker
 from conformance.test_rpc import call, call_until_answered, discard_calls
 from hopmeter.model import units
 from tests.hosts.network import Host, two_hosts
@@ -64,7 +66,7 @@ def test_topics_of_the_wire_protocol_reach_rclpy_and_back(pool: NodePool, name: 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HERE)
 def test_topics_reach_rclpy_on_another_host_and_back(name: str) -> None:
-    with two_hosts() as (one, other), NodePool(one) as pool:
+    with two_hosts() as (one, other), closing(SharedBroker(one)) as broker, NodePool(broker) as pool:
         exchange_topics(pool, name, (one, other))
 
 

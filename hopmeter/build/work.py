@@ -1,5 +1,4 @@
-"""Builds targets. C++ targets are built in parallel with Rust and Python targets. If one target fails, the others are
-still built."""
+"""Builds targets. The three languages are built in parallel. If one target fails, the others are still built."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -79,22 +78,23 @@ def build_all(
     """Build all targets, and yield each outcome as soon as its build ends. Before each build, the function `begin` is
     called on another thread.
 
-    Rust and Python targets are built one after another, because Cargo uses all cores and uv locks an environment. If
-    `system_packages` is set, missing system packages are installed while other targets are built. Targets that need
-    system packages wait until these packages are installed.
+    Rust targets are built one after another, because Cargo uses all cores. Python targets are built one after another,
+    because uv locks an environment. If `system_packages` is set, missing system packages are installed while other
+    targets are built. Targets that need system packages wait until these packages are installed.
     """
     tree = paths.checkout()
     packages = [package for target in targets for package in target.offer.apt] if system_packages else []
-    with ThreadPoolExecutor(1) as apt, ThreadPoolExecutor(1) as one_by_one, ThreadPoolExecutor(COMPILERS) as compilers:
+    with ExitStack() as stack:
+        apt, cargo, uv, compilers = (stack.enter_context(ThreadPoolExecutor(n)) for n in (1, 1, 1, COMPILERS))
+        pools = {"rust": cargo, "python": uv, "c++": compilers}
         installed = apt.submit(system.install, packages)
         if tree is not None and any(target.language == "c++" for target in targets):
             with suppress(BuildError):  # each target that needs the library reports the error
                 _instrument(tree)
         begun: list[tuple[Target, Future[Outcome]]] = []
         for target in sorted(targets, key=_order):
-            pool = compilers if target.language == "c++" else one_by_one
             before = [made for other, made in begun if _is_needed(other, target)]
-            begun.append((target, pool.submit(_build, target, begin, installed, before)))
+            begun.append((target, pools[target.language].submit(_build, target, begin, installed, before)))
         futures = [made for _, made in begun]
         try:
             yield from (each.result() for each in as_completed(futures))

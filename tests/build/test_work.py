@@ -159,28 +159,31 @@ def built_by(monkeypatch: pytest.MonkeyPatch, **builders: object) -> None:
         monkeypatch.setitem(work.BUILDERS, language.replace("cpp", "c++"), build)
 
 
-def test_cpp_is_built_beside_cpp_and_rust_and_python_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    met, alone = threading.Barrier(3, timeout=60), threading.Lock()
-
-    def beside(_target: Target, _log: Path) -> None:
-        met.wait()
-
-    def first(_target: Target, _log: Path) -> None:
-        with alone:
-            met.wait()
-
-    def second(_target: Target, _log: Path) -> None:
-        assert alone.acquire(blocking=False), "Rust is still being built"
-
+def test_languages_are_built_in_parallel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    met = threading.Barrier(4, timeout=60)
     begun: list[str] = []
-    built_by(monkeypatch, cpp=beside, rust=first, python=second)
+    meet = dict.fromkeys(("cpp", "rust", "python"), lambda *_: met.wait())
+    built_by(monkeypatch, **meet)
     targets = [target(tmp_path, language) for language in ("c++", "rust", "c++", "python")]
     built = list(work.build_all(targets, lambda one: begun.append(one.language)))
     assert all(outcome.good for outcome in built)
     assert sorted(begun) == sorted(outcome.target.language for outcome in built) == ["c++", "c++", "python", "rust"]
-    assert begun.index("rust") < begun.index("python")
+
+
+@pytest.mark.parametrize("language", ["rust", "python"])
+def test_adapters_in_one_language_are_built_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    alone = threading.Lock()
+
+    def build(_target: Target, _log: Path) -> None:
+        assert alone.acquire(blocking=False), f"another adapter in {language} is still being built"
+        time.sleep(0.05)  # long enough for a concurrent build to fail
+        alone.release()
+
+    built_by(monkeypatch, **{language: build})
+    built = list(work.build_all([target(tmp_path, language)] * 3, lambda _: None))
+    assert [outcome.error for outcome in built] == [""] * 3
 
 
 def test_packages_of_the_system_come_beside_what_needs_none_and_before_what_does(

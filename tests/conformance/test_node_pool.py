@@ -13,6 +13,7 @@ from conformance.cases import MANIFESTS, READY, Case, is_in_ring
 from conformance.connection import connect, receive_frames, seqs
 from conformance.node_pool import NodePool
 from conformance.scripted_node import NodeError
+from conformance.shared_broker import SharedBroker, configuration
 
 UNIX = Case(MANIFESTS["unix"], "rust", "rust", "block")
 CHECKOUT = Path(__file__).parents[2]
@@ -20,7 +21,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 @pytest.fixture
 def pool() -> Iterator[NodePool]:
-    with NodePool() as pool:
+    with NodePool(SharedBroker()) as pool:
         yield pool
 
 
@@ -57,7 +58,7 @@ def test_a_node_that_was_killed_is_not_lent_again(pool: NodePool) -> None:
 
 
 def test_no_node_outlives_the_theatre() -> None:
-    with NodePool() as pool:
+    with NodePool(SharedBroker()) as pool:
         nodes = [pool.node(UNIX.manifest, "rust", "block")]
         pool.release()
         nodes += [pool.node(UNIX.manifest, "rust", wait) for wait in ("block", "spin")]
@@ -112,3 +113,10 @@ def test_the_ring_has_each_language_once_on_each_side() -> None:
         pairs = [Case(manifest, one, other, "block") for one in manifest.offers for other in manifest.offers]
         ring = [(case.sender, case.receiver) for case in pairs if case.sender != case.receiver and is_in_ring(case)]
         assert sorted(one for one, _ in ring) == sorted(other for _, other in ring) == sorted(manifest.offers)
+
+
+def test_only_settings_of_the_broker_change_its_configuration() -> None:
+    mqtt = MANIFESTS["mqtt"]
+    usual = mqtt.resolve_settings({})
+    same = [name for name in usual if configuration(mqtt, usual) == configuration(mqtt, {**usual, name: "other"})]
+    assert set(usual) - set(same) == {"nodelay", "inflight"}

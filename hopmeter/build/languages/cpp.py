@@ -11,6 +11,8 @@ from hopmeter.build.command import BuildError, run_logged
 from hopmeter.build.languages.rust import replace
 
 MARK = "HOPMETER_BUILT_AGAINST"
+LOW_PRIORITY = ("nice", "-n", "10")
+"""Lets Cargo, whose builds take longest, run first. C++ compilers use the cores when a Rust crate compiles alone."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
     _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
     run_logged([*_configure(source, folder), *options(kit), f"-D{MARK}={mark}"], log, remedy=remedy)
-    run_logged([_cmake(), "--build", folder, "--config", "Release", "--parallel"], log, remedy=remedy)
+    run_logged([*LOW_PRIORITY, _cmake(), "--build", folder, "--config", "Release", "--parallel"], log, remedy=remedy)
     replace(_find_binary(folder, node.name), node)
 
 
