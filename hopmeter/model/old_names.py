@@ -26,8 +26,8 @@ Table = dict[str, Any]
 
 
 def rename_old_names(table: Table, source: str) -> Table:
-    """Return a scenario's table in which old names are replaced with current names, also in the table's cases. The user
-    gets a warning about each old name.
+    """Return a scenario's table in which old names are replaced with current names. Names in the table's cases are
+    replaced too. The user gets a warning about each old name.
 
     In warnings, `source` names where the table comes from.
     """

@@ -24,8 +24,8 @@ TRIES = 20
 
 
 def carrier_between(source: str, sink: str) -> str:
-    """Return the YARP carrier of a connection, as the connected port reports it, or an empty string without a
-    report."""
+    """Return the YARP carrier of a connection, as the connected port reports it, or an empty string if the port does
+    not report a carrier."""
     reply = yarp.Bottle()
     is_admin, is_quiet = True, True
     question = yarp.Bottle(f"list in {source}")
