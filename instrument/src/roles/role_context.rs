@@ -133,9 +133,10 @@ impl RoleContext<'_> {
     /// Sends probes one at a time until the launcher reports that messages arrive on every branch of this pair.
     pub fn prove_pair(&self, mut send_probe: impl FnMut(u64) -> Result<()>) -> Result<()> {
         self.phase.wait_for_probing();
+        let pause = probe_pause(self.most_receivers());
         for probe in 0.. {
             send_probe(probe)?;
-            if self.phase.wait_for_proof(self.me.flow, Duration::from_millis(20)) {
+            if self.phase.wait_for_proof(self.me.flow, pause) {
                 break;
             }
         }
@@ -143,8 +144,31 @@ impl RoleContext<'_> {
         Ok(())
     }
 
+    /// Returns the largest number of receivers of any link that this endpoint sends to.
+    fn most_receivers(&self) -> u32 {
+        self.me.outputs.iter().filter_map(|id| self.spec.links.get(id)).map(|link| link.receivers).max().unwrap_or(1)
+    }
+
     /// Returns the latest time at which receivers stop.
     pub fn drained_ns(&self, start_ns: i64) -> i64 {
         start_ns + self.spec.limit_ns + self.spec.drain_ns
+    }
+}
+
+/// Returns the pause between two probes. Each receiver reports each probe to the launcher, so that more receivers need a
+/// longer pause.
+fn probe_pause(receivers: u32) -> Duration {
+    Duration::from_millis(20) * (1 + receivers / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_receivers_do_not_report_more_probes_in_a_second_than_a_hundred() {
+        let reports_per_s = |receivers: u32| f64::from(receivers) / probe_pause(receivers).as_secs_f64();
+        assert_eq!(probe_pause(99), Duration::from_millis(20));
+        assert!(reports_per_s(1000) < reports_per_s(99));
     }
 }
