@@ -24,6 +24,7 @@ REST = (
     "tests/end_to_end/test_messages.py",
     "tests/end_to_end/test_new_workload.py",
     "tests/end_to_end/test_ros2_types.py",
+    "tests/end_to_end/test_throughput.py",
     "tests/end_to_end/test_workload_objects.py",
     "tests/end_to_end/test_wrapyfi.py",
     "tests/failure",
@@ -44,6 +45,7 @@ REST = (
     "tests/schemas/test_ros2_idl.py",
     "tests/schemas/test_together.py",
     "tests/statistics/test_known_truth.py",
+    "tests/statistics/test_rate_searches.py",
     "tests/statistics/test_workload_ranking.py",
 )
 """Test folders and files that only `make test-rest` runs. conformance/conftest.py selects the conformance cases."""

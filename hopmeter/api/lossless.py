@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hopmeter.errors import RefusedValueError, UsageError
+from hopmeter.manifest import select_transports
 from hopmeter.plan.capabilities import Capabilities
 from hopmeter.scenario.requirement import Requirement, parse
 
@@ -21,6 +22,31 @@ def add_lossless(
     wanted = parse_requirements(given.get("require") or toml.get("require") or [])
     if not any(each.metric == "lost" and each.limit == 0 for each in wanted):
         return dict(toml)
+    return _with_settings(toml, given, chosen, capabilities)
+
+
+def add_lossless_search(
+    toml: Mapping[str, Any], given: Mapping[str, Any], capabilities: Capabilities
+) -> dict[str, Any]:
+    """Return the scenario, with the lossless settings of its transports if the scenario repeats searches.
+
+    A repeated search looks for the highest rate without lost messages, unless a requirement allows some loss.
+    """
+    wanted = parse_requirements(given.get("require") or toml.get("require") or [])
+    if not toml.get("search", {}).get("rounds") or any(each.metric == "lost" and each.limit for each in wanted):
+        return dict(toml)
+    return _with_settings(toml, given, _transports(toml, given, capabilities), capabilities)
+
+
+def _transports(toml: Mapping[str, Any], given: Mapping[str, Any], capabilities: Capabilities) -> list[str]:
+    parts = [given] if given.get("transport") else [toml, *toml.get("case", [])]
+    words = [str(word) for part in parts for word in _as_list(part.get("transport") or [])]
+    return list(select_transports(words, dict(capabilities.manifests)))
+
+
+def _with_settings(
+    toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], capabilities: Capabilities
+) -> dict[str, Any]:
     receivers = max(_receivers(toml, given))
     settings = dict(toml.get("settings", {}))
     for name in chosen:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hopmeter import manifest, plan, scenario
+from hopmeter.api.lossless import add_lossless_search
 from hopmeter.errors import UsageError
 from hopmeter.machine import limits
 from hopmeter.machine.kernel import Kernel
@@ -100,6 +101,7 @@ def _plan(
     _, toml = scenario.load(path)
     toml = scenario.lengthen(toml) if full else scenario.shorten(toml, given)
     capabilities = local_capabilities(hosts)
+    toml = add_lossless_search(toml, given, capabilities)
     wanted = scenario.override(toml, given, settings, capabilities.manifests)
     if against and wanted.no_idle_states == "both" and capabilities.may_keep_awake:
         # Two sides are compared only with idle cores kept awake.

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from hopmeter.errors import RefusedValueError
+from hopmeter.manifest.tables.acknowledgement import Acknowledgement
 from hopmeter.manifest.tables.allowed_words import LANGUAGES, Language, Pattern, Placement, Value
 from hopmeter.manifest.tables.broker import BrokerTable
 from hopmeter.manifest.tables.conformance_settings import ConformanceSettings, Lossless
@@ -80,6 +81,8 @@ class Manifest(Strict):
     loss."""
     hint: list[Hint] = []
     """Hints about settings that cause lost messages, overload or cost, and about settings that avoid them."""
+    acknowledgement: list[Acknowledgement] = []
+    """Who confirms a message to its sender, by settings. Empty if the library never confirms messages."""
     conformance: list[ConformanceSettings] = []
 
     _folder: Path = PrivateAttr(default=Path())
@@ -132,6 +135,9 @@ class Manifest(Strict):
         for hint in self.hint:
             self._check_values("hint.cure", hint.cure)
             self._check_where("hint.where", hint.where)
+        for each in self.acknowledgement:
+            self._check_where("acknowledgement.where", each.where)
+            self._check_where("acknowledgement.unless", each.unless)
         return self
 
     def _check_values(self, key: str, values: Mapping[str, Value]) -> None:
@@ -169,6 +175,10 @@ class Manifest(Strict):
                     'interpreter = "system" uses packages of the system; remove `environment` and `pip`',
                 )
         return self
+
+    def acknowledged_by(self, settings: Mapping[str, Value]) -> str:
+        """Return who confirms a message to its sender with these settings: `broker`, `receiver` or `none`."""
+        return next((each.by for each in self.acknowledgement if each.applies(settings)), "none")
 
     @property
     def folder(self) -> Path:

@@ -85,6 +85,9 @@ class Carriage:
     send: str = "nonblocking"
     system_copies: int | None = None
     """The number of copies of a payload that the operating system makes on each hop, according to the manifest."""
+    acknowledged_by: str | None = None
+    """Who confirms a message to its sender: `broker`, `receiver` or `none`. The value is None in runs of earlier
+    versions."""
     own_encoders: bool = False
     """Whether the transport itself encodes the cell's objects, so that encoding is part of the hop and has no separate
     time."""
@@ -160,6 +163,9 @@ class Comparison:
     plain socket."""
     search: str = ""
     """The id of the first cell of the rate search that this cell belongs to, or an empty string outside a search."""
+    search_round: int | None = None
+    """The round of a repeated search that this cell belongs to: 0 for the flood that comes first, then 1, 2 and so on.
+    The value is None in a search without rounds."""
     side: str = ""
     """The cell's side (`old` or `new`) in a run that measures two sides, otherwise an empty string."""
     counterpart: str = ""

@@ -118,6 +118,7 @@ def cell_of(
         trials=ask.trials,
         profile=profile_of(manifest, given),
         settings=manifest.resolve_settings(given),
+        acknowledged_by=manifest.acknowledged_by(manifest.resolve_settings(given)),
         core_list=core_list,
         dropped=no_cores,
         forward=relay.forward if relay else "copy",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
+from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.model.condition_values import rates_of, sending_s
 from hopmeter.model.workload import Flow
@@ -15,6 +16,7 @@ from hopmeter.plan.payloads.objects import set_payload_sizes, with_sizes
 from hopmeter.plan.placement.background_load import drop_without_cores
 from hopmeter.plan.placement.hosts import check_hosts, drop_without_hosts, place_on_hosts
 from hopmeter.plan.placement.reach import reach_machines
+from hopmeter.plan.search import begin_rounds
 from hopmeter.plan.workloads.alone import add_cells_alone
 from hopmeter.plan.workloads.workload_cells import expand_workload
 from hopmeter.plan.workloads.workload_rules import drop_impossible
@@ -44,6 +46,8 @@ class Plan:
         """Estimate the duration of all trials in seconds, without the start and stop of nodes."""
         if self.scenario.budget_s is not None:
             return self.scenario.budget_s
+        if self.scenario.search and self.scenario.search.rounds and self.scenario.budget:
+            return units.seconds(self.scenario.budget)
         more = 1 if self.scenario.why else 0
         return sum((cell.schedule.trials + more) * scheduled_s(cell) for cell in self.runnable)
 
@@ -87,6 +91,7 @@ def make(name: str, scenario: Scenario, capabilities: Capabilities) -> Plan:
     judged = drop_without_cores(_drop_impossible(_distinct(asked), capabilities), scenario, capabilities.machine)
     judged = drop_without_hosts(judged, capabilities.hosts, capabilities.manifests)
     cells = skip_floors(judged) if scenario.search else add_floors(judged, capabilities)
+    cells = begin_rounds(cells) if scenario.search and scenario.search.rounds else cells
     cells = add_cells_alone(cells) if scenario.alone else cells
     return Plan(name, scenario, cells, secrets.randbits(32) if scenario.seed is None else scenario.seed)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hopmeter.model import units
 from hopmeter.model.cell import Cell
 from hopmeter.plan.expand import length
 from hopmeter.scenario import Ask, Scenario, asks
@@ -13,6 +15,21 @@ from hopmeter.scenario.search import Search
 
 Verdicts = Mapping[float, bool]
 """Maps each tried rate to whether the transport sustained the rate."""
+FLOOD = 0
+"""The round of the first cell of a repeated search, which sends as fast as the transport accepts messages."""
+FLOOD_BYTES = 256_000_000
+"""The most bytes that a flood may send, because a transport may queue all of them in memory."""
+FLOOD_DRAIN_S = 0.5
+"""How long receivers wait for the messages of a flood, which may be in a queue."""
+FLOOD_WARMUP = 20
+"""The most warm-up messages of a flood. The messages of a flood queue behind its warm-up messages."""
+LEAST_FLOOD = 20
+"""The minimum number of messages in a flood, however large the messages are."""
+AFTER_FLOOD = 0.7
+"""The first rate of a repeated search, as a share of the rate that arrived during the flood. Most transports keep up
+with 0.5 to 0.9 times this rate."""
+MOST_STEPS = 16
+"""The most rates that one round of a search tries."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +75,74 @@ def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
     return holds_hz if fails_hz / holds_hz < finest * 1.001 else math.sqrt(holds_hz * fails_hz)
 
 
+def begin_rounds(cells: Iterable[Cell]) -> list[Cell]:
+    """Mark the first cells of repeated searches as floods, and limit how many bytes each flood sends."""
+    return [_flood(cell) for cell in cells]
+
+
+def _flood(cell: Cell) -> Cell:
+    most = max(LEAST_FLOOD, FLOOD_BYTES // max(1, cell.carriage.frame_bytes))
+    messages = min(cell.schedule.messages, most)
+    warmup, drain_s = min(FLOOD_WARMUP, messages // 10), max(FLOOD_DRAIN_S, cell.schedule.drain_s)
+    return cell.with_values(search_round=FLOOD, messages=messages, warmup=warmup, drain_s=drain_s)
+
+
+def first_rate(search: Search, near_hz: float, seed: str) -> float:
+    """Return the first rate of a round: a random rate near `near_hz`.
+
+    The rates of a round form a geometric grid with the ratio `search.factor`. The random first rate shifts the grid, so
+    that the errors of several rounds are independent and cancel on average.
+    """
+    shift = random.Random(seed).uniform(-0.5, 0.5)
+    return _within(search, near_hz * search.factor**shift)
+
+
+def next_rate_in_round(search: Search, first_hz: float, verdicts: Verdicts) -> float | None:
+    """Return the next rate of a round, or None if the round is over.
+
+    The steps away from the first rate double in length (on a logarithmic scale) until one rate held and one failed. The
+    round then bisects the rates between them on the grid.
+    """
+    if not verdicts:
+        return first_hz
+    known, tried = bracket(verdicts), len(verdicts)
+    stride = search.factor ** (2 ** (tried - 1))
+    if known.fails_hz is None:
+        rate = (known.holds_hz or first_hz) * stride
+    elif known.holds_hz is None:
+        rate = known.fails_hz / stride
+    else:
+        steps = round(math.log(known.fails_hz / known.holds_hz, search.factor))
+        rate = known.holds_hz * search.factor ** (steps // 2)
+    rate = _within(search, rate)
+    return None if rate in verdicts or tried >= MOST_STEPS else rate
+
+
+def rate_of_round(verdicts: Verdicts) -> float | None:
+    """Return the highest sustainable rate that a round found: the geometric mean of the highest rate that held and the
+    lowest rate that failed. Return None if the round found only one of them."""
+    known = bracket(verdicts)
+    found = known.holds_hz and known.fails_hz
+    return math.sqrt((known.holds_hz or 0.0) * (known.fails_hz or 0.0)) if found else None
+
+
+def _within(search: Search, rate: float) -> float:
+    return _round(min(max(rate, search.lowest), search.highest))
+
+
 def _round(rate: float) -> float:
     """Round a rate to four significant digits for readability."""
     return float(f"{rate:.4g}")
 
 
-def further(scenario: Scenario, steps: Sequence[Cell], rate: float) -> Cell:
-    """Return the next cell of a search: a copy of the search's first cell with the given rate."""
+def further(scenario: Scenario, steps: Sequence[Cell], rate: float, number: int | None = None) -> Cell:
+    """Return the next cell of a search: a copy of the search's first cell with the given rate. `number` is the round of
+    a repeated search."""
     first = steps[0]
-    at_rate = length(_ask(scenario, first), {"pace": first.axes.pace, "rate": rate})
-    return first.with_values(id=f"{first.comparison.search}-{len(steps) + 1}", **at_rate)
+    at_rate = length(_ask(scenario, first), {"pace": "open", "rate": rate})
+    name = f"{first.comparison.search}-{len(steps) + 1}"
+    drain_s = units.seconds(scenario.drain)
+    return first.with_values(id=name, pace="open", search_round=number, drain_s=drain_s, **at_rate)
 
 
 def _ask(scenario: Scenario, cell: Cell) -> Ask:

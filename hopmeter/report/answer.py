@@ -24,6 +24,7 @@ from hopmeter.report.answers.workload_answer import answer_sentences
 from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.sections import limits_table
 from hopmeter.report.sections.highest_rates import search_groups
+from hopmeter.report.tables import throughput
 from hopmeter.report.words import codec_rows, conditions, formatting
 from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
@@ -46,7 +47,7 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
     """Return a sentence on the fastest transport for each question."""
     if whole := [group for group in groups if is_whole(group)]:
         return [*_workloads(whole, groups), *unlike_sentences(groups), *caution(runs)]
-    special = [each.sentence for each in search_groups(runs)]
+    special = [*throughput.sentences(runs), *(each.sentence for each in search_groups(runs))]
     special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copy_sentences(runs)]
     measured = _measured_groups(groups)
     several = _ordered_groups(runs, measured)

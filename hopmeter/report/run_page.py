@@ -15,6 +15,7 @@ from hopmeter.report.drawing.charts import Figure, Style
 from hopmeter.report.sections import caveats, environment, group_section, highest_rates, limits_table, machine_table
 from hopmeter.report.sections.section import Page, Section
 from hopmeter.report.studies import study_sections
+from hopmeter.report.tables.throughput import throughput_groups
 from hopmeter.report.words import formatting
 
 
@@ -48,7 +49,11 @@ def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
             group_section.section(group, _figures(group, style) if with_figures else [], group.id in named)
             for group in found
         ),
-        *([] if found else [Section("", sentences=["There are no rows to show, because every cell was dropped."])]),
+        *(
+            []
+            if found or throughput_groups(runs)
+            else [Section("", sentences=["There are no rows to show, because every cell was dropped."])]
+        ),
         *study_sections.sections(runs),
         *caveats.warning_sections(runs),
         *caveats.missing_sections(runs),

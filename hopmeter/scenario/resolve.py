@@ -8,7 +8,8 @@ from typing import Any
 
 from hopmeter.model.conditions import CONDITIONS
 from hopmeter.scenario.model import Axes, Scenario
-from hopmeter.scenario.search import LEAST_MESSAGES
+from hopmeter.scenario.requirement import LATENCIES, parse
+from hopmeter.scenario.search import LEAST_MESSAGES, LEAST_WITHOUT_LIMIT
 
 DEFAULTS: dict[str, list[Any]] = {each.key: [each.default] for each in CONDITIONS}
 TRIALS = 5
@@ -62,10 +63,18 @@ def _ask(scenario: Scenario, case: Axes) -> Ask:
     axes = {key: value_of(key) or default for key, default in DEFAULTS.items()}
     if scenario.search:
         axes["rate"] = [scenario.search.start]
+        axes["pace"] = ["max"] if scenario.search.rounds else axes["pace"]
     messages, duration = _length(case) or _length(scenario) or (MESSAGES, None)
     trials = least_rounds(scenario) if scenario.budget_s else value_of("trials") or TRIALS
-    least = LEAST_MESSAGES if scenario.search else 1
+    least = _least_messages(scenario) if scenario.search else 1
     return Ask(axes, _settings(scenario, case), messages, duration, value_of("warmup"), trials, least)
+
+
+def _least_messages(scenario: Scenario) -> int:
+    """Return the minimum number of messages in each step of a search, which is higher if a percentile is limited."""
+    assert scenario.search is not None
+    limited = any(parse(each).metric in LATENCIES.values() for each in scenario.require)
+    return LEAST_MESSAGES if limited or scenario.search.bound_p99 else LEAST_WITHOUT_LIMIT
 
 
 def _length(axes: Axes) -> tuple[int | None, str | None] | None:

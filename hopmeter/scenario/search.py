@@ -12,7 +12,9 @@ from hopmeter.model.conditions import LEAST_HZ, LINKED, MOST_HZ
 from hopmeter.scenario import patterns
 
 LEAST_MESSAGES = 1000
-"""The minimum number of messages of a trial with a duration, which is enough to resolve the p99."""
+"""The minimum number of messages of a trial with a duration if a percentile is limited; enough to resolve the p99."""
+LEAST_WITHOUT_LIMIT = 100
+"""The minimum number of messages of a trial with a duration if no percentile is limited; enough to see a queue grow."""
 
 
 def _duration(text: str) -> str:
@@ -21,13 +23,17 @@ def _duration(text: str) -> str:
 
 
 class Search(BaseModel):
-    """Try rates one by one: multiply the rate by a factor until a rate fails, then bisect between the last two
-    rates."""
+    """Try rates one by one: multiply the rate by a factor until a rate fails, then bisect between the last two rates.
+
+    With `rounds`, a flood shows the scale, and the whole search is repeated, which gives an interval and a ranking.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    bound_p99: Annotated[str, AfterValidator(_duration)] = Field(
-        description="A rate holds if 99 % of its messages arrive within this time after they are due.",
+    bound_p99: Annotated[str, AfterValidator(_duration)] | None = Field(
+        None,
+        description="A rate holds only if 99 % of its messages arrive within this time after they are due. Without "
+        "this key, a rate holds if all messages arrive and no queue grows.",
         examples=["5ms"],
         json_schema_extra={"pattern": patterns.SPAN},
     )
@@ -42,6 +48,12 @@ class Search(BaseModel):
     highest: Annotated[float, Field(ge=LEAST_HZ, le=MOST_HZ)] = Field(
         1_000_000.0, description="The highest rate to try."
     )
+    rounds: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None,
+        description="Repeat each search this many times, which ranks the transports by their highest rates. The first "
+        "search begins near the rate that arrives if the source sends without pause, and each further search near the "
+        "previous result. A search ends when the lowest failed rate is at most `factor` times the highest held rate.",
+    )
 
     @model_validator(mode="after")
     def _check_order(self) -> Search:
@@ -50,9 +62,9 @@ class Search(BaseModel):
         return self
 
     @property
-    def bound_us(self) -> float:
-        """Return the latency bound in microseconds."""
-        return units.nanoseconds(self.bound_p99) / 1000
+    def bound_us(self) -> float | None:
+        """Return the latency bound in microseconds, or None if the search has no latency bound."""
+        return None if self.bound_p99 is None else units.nanoseconds(self.bound_p99) / 1000
 
     def asks_for(self, axes: Any) -> str:
         """Return the error message if a key of a scenario or case contradicts the search, or an empty string if no key

@@ -183,7 +183,14 @@ def test_a_search_ends_when_its_next_step_would_take_longer_than_is_left(tmp_pat
         scenario = Scenario.model_validate(table | {"budget": budget})
         assert scenario.search is not None
         hunt = Hunt(scenario, scenario.search, folder, lambda times=now: next(times))
-        hunt._rows["s1"] = {"status": "ok", "trials_good": 3, "trials": 3, "lost": 0, "response_p99_us": 10.0}
+        hunt._rows["s1"] = {
+            "status": "ok",
+            "trials_good": 3,
+            "trials": 3,
+            "lost": 0,
+            "received": 9,
+            "response_p99_us": 10.0,
+        }
         assert bool(hunt.next_cells()) is goes_on
 
 

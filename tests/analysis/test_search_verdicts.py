@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hopmeter.analysis.cells.rate_search import why_not
+from hopmeter.analysis.cells.rate_search import limits_of, why_not
+from hopmeter.messages import split_code
 from hopmeter.scenario.search import Search
 
 BOUND = Search(bound_p99="5ms", start=100)
@@ -35,5 +36,25 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_a_rate_holds_only_if_it_surely_kept_the_bound(changed: dict[str, Any], says: str) -> None:
-    found = why_not(ROW | changed, BOUND)
+    found = why_not(ROW | changed, limits_of(BOUND, []))
     assert found.startswith(says) and bool(found) == bool(says)
+
+
+@pytest.mark.parametrize(
+    ("require", "changed", "code"),
+    [
+        ([], {"response_p99_us": 1e9}, None),
+        ([], {"lost": 1}, "W-SEARCH-LOSS"),
+        (["p99 < 1ms"], {"response_p99_us": 999.0}, None),
+        (["p99 < 1ms"], {"response_p99_us": 1000.0}, "W-SEARCH-LATE"),
+        (["p50 < 1ms"], {"response_p50_us": 1001.0}, "W-SEARCH-LATE"),
+        (["lost < 1%"], {"lost": 1}, None),
+        (["lost < 0.05%"], {"lost": 1}, "W-SEARCH-LOSS"),
+        (["cpu < 50%"], {"cpu_core_percent": 60.0}, "W-SEARCH-CPU"),
+    ],
+)
+def test_a_search_without_a_bound_keeps_the_requirements(
+    require: list[str], changed: dict[str, Any], code: str | None
+) -> None:
+    found = why_not(ROW | changed, limits_of(Search(), require))
+    assert split_code(found)[1] == code and bool(found) == bool(code)

@@ -103,6 +103,7 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= background_load.columns(results)
         columns |= cell_columns([each.first for each in measured if each.first])
         columns["backlog_ms_per_s"] = _growth_ms_per_s(measured)
+        columns["lag_share"] = _lag_share(measured)
         short = background_load.shortfalls(columns, folder.about.get("scenario", {}).get("background"))
         columns["warnings"] = [*_warnings(cell, good, columns), *setting_warnings(cell, columns), *short]
     columns["reason_code"] = split_code(columns["reason"] or "")[1]
@@ -128,6 +129,13 @@ def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
     not fall behind in most trials."""
     grown = [max(pace.growth for pace in trial.paces) for trial in trials if trial.paces]
     return 1000 * median(grown) if grown and _most(trials, "backlog") else None
+
+
+def _lag_share(trials: Sequence[Measured]) -> float | None:
+    """Return the lag of the last messages of a trial as a share of the schedule's length: the largest of all pairs, and
+    the median over the trials."""
+    found = [max(lags) for trial in trials if (lags := [pace.lag for pace in trial.paces if pace.lag is not None])]
+    return median(found) if found else None
 
 
 def _resources(

@@ -10,6 +10,7 @@ from hopmeter.analysis.cells.cell import Judged, examine, row
 from hopmeter.analysis.cells.rate_search import set_highest
 from hopmeter.analysis.cells.repeated_trials import set_aside_repeated
 from hopmeter.analysis.cells.requirements import Judge, look_levels
+from hopmeter.analysis.cells.throughput import set_throughput
 from hopmeter.analysis.cells.trial_percentiles import percentile_columns
 from hopmeter.analysis.cells.turn_medians import turn_medians_us
 from hopmeter.analysis.cost.resources import trial_core_percent
@@ -66,7 +67,8 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
         each_row |= judge.columns(each_row)
     _complete_workloads(cells, rows, complete_requirements)
     if asked := scenario.get("search"):
-        set_highest(Search.model_validate(asked), cells, rows)
+        set_highest(Search.model_validate(asked), required, cells, rows)
+        set_throughput(cells, rows, trials)
     return rows
 
 

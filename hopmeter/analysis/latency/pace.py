@@ -47,6 +47,10 @@ class AchievedPace:
     """The median response if many messages became due during each response, throughout the trial; otherwise 0."""
     growth: float = 0.0
     """The growth of the response, in seconds per second, if there is a backlog; otherwise 0."""
+    lag: float | None = None
+    """By how much the last fifth of the messages arrived later than the fastest message, in seconds per second since
+    the first message was due; None if the trial has too few messages or no schedule. Messages that arrive at a fraction
+    1 / (1 + x) of the due rate have the lag x."""
 
 
 def measure_pace(pair: Pair) -> AchievedPace:
@@ -77,12 +81,18 @@ def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -
     responses = _medians(done, planned)
     backlog = scheduled and _backlog(responses, asked_ns, len(due))
     growth = (responses[-1] - responses[0]) / (asked_ns * (1 - 1 / PARTS)) if backlog else 0.0
+    lag = _lag(responses[-1], minus(done, planned), asked_ns) if scheduled and responses and asked_ns else None
     period_ns = asked_ns / max(len(due) - 1, 1) * pair.cell.axes.burst
     queued_ns, long_ns = _standing(pair, part, period_ns) if scheduled else (0.0, 0.0)
     asked_hz = asked_hz if scheduled else None
     return AchievedPace(
-        achieved_hz, reached_hz, asked_hz, behind, backlog, seconds, period_ns, queued_ns, long_ns, growth
+        achieved_hz, reached_hz, asked_hz, behind, backlog, seconds, period_ns, queued_ns, long_ns, growth, lag
     )
+
+
+def _lag(last_ns: float, responses: Times, asked_ns: int) -> float:
+    """Return the lag of the last fifth, whose messages are due after nine tenths of the schedule on average."""
+    return (last_ns - int(responses.min())) / (asked_ns * (1 - 1 / (2 * PARTS)))
 
 
 def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:

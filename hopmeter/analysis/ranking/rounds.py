@@ -140,11 +140,12 @@ def rank_tables(
     In a run with a budget, `looks` contains the interim analyses (looks) of each table, and `until` is the run's
     question. Older versions of hopmeter did not record rounds. If each round of such a run covered all cells before the
     next round began, a trial's number is its round; otherwise, the run has no ranking.
+    `rank_rates` ranks the steps of repeated searches.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
     for cell in cells:
-        if not cell.dropped and not cell.comparison.alone:
+        if not cell.dropped and not cell.comparison.alone and cell.comparison.search_round is None:
             tables.setdefault(cell.group, []).append(cell)
             good[cell.id] = observed.get(cell.id, []) if rows[cell.id]["status"] == "ok" else []
     versus = BEST if until == BEST else None

@@ -112,11 +112,14 @@ class Group:
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """Return all measured rows of all runs, grouped by conditions and machine."""
+    """Return all measured rows of all runs, grouped by conditions and machine. Repeated searches have tables of their
+    own."""
     tables: dict[tuple[Any, ...], list[Row]] = {}
     machines = machine_names.names(runs)
     for run in runs:
         for row in run.measured_rows:
+            if row.cell.comparison.search_round is not None:
+                continue
             tables.setdefault((table_key(row), machines.get(id(run), "")), []).append(row)
     found = {(*_conditions(rows), machine): rows for (_, machine), rows in tables.items()}
     varied = tuple(key for place, key in enumerate(CONDITIONS) if len({key_[place] for key_ in found}) > 1)

@@ -12,6 +12,7 @@ from typing import Any
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.percentiles import PERMILLE, State, state
 from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
+from hopmeter.analysis.ranking.rates import rank_rates
 from hopmeter.analysis.ranking.rounds import TableRanking, rank_tables
 from hopmeter.analysis.workload.workload_ranking import WorkloadRanking, rank_workloads
 from hopmeter.errors import UsageError
@@ -210,8 +211,9 @@ class Run:
 
     @property
     def measured_rows(self) -> list[Row]:
-        """The rows of the cells that were not dropped before the run started."""
-        return [row for row in self.rows if row["status"] != "dropped"]
+        """The rows of the cells that were not dropped before the run started. A repeated search has only the row of its
+        first cell, which contains its result."""
+        return [row for row in self.rows if row["status"] != "dropped" and not row.cell.comparison.search_round]
 
     @cached_property
     def rankings(self) -> dict[str, TableRanking]:
@@ -219,7 +221,8 @@ class Run:
         rows = {row.id: row.values for row in self.rows}
         cells = [row.cell for row in self.rows]
         trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
-        return rank_tables(cells, rows, trials, self.part("looks"), until)
+        found = rank_tables(cells, rows, trials, self.part("looks"), until)
+        return found | rank_rates(cells, rows, self.trials)
 
     @cached_property
     def workload_rankings(self) -> dict[str, WorkloadRanking]:

@@ -29,13 +29,20 @@ OUTCOME = (
 )
 OF_WORKLOAD = ("flow", "path", "missed_share", "worst_p99_ratio", "rank_low", "rank_high", "cpu_core_percent")
 """Additional fields of a `[RESULT]` line for a workload, a flow or a path."""
+OF_SEARCH = ("throughput_hz", "throughput_mb_s", "throughput_limit", "rank_low", "rank_high")
+"""Additional fields of a `[RESULT]` line for a repeated search."""
 NOTHING = "-"
 
 
 def lines(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each cell that was not dropped. docs/metrics.md describes the format."""
+    """Return a line for each cell that was not dropped, and one line for each repeated search. docs/metrics.md
+    describes the format."""
     planned = {each.id: each for cell in cells if not cell.comparison.alone for each in rows_of(cell)}
-    return [line(planned[row["cell"]], row) for row in rows if row["status"] != "dropped" and row["cell"] in planned]
+    return [
+        line(planned[row["cell"]], row)
+        for row in rows
+        if row["status"] != "dropped" and row["cell"] in planned and not row["search_round"]
+    ]
 
 
 def line(cell: Cell, row: Mapping[str, Any]) -> str:
@@ -52,6 +59,7 @@ def line(cell: Cell, row: Mapping[str, Any]) -> str:
         "service_mean_us": row["service_mean_us"],
         **{name: row[name] for name in OUTCOME},
         **({name: row[name] for name in OF_WORKLOAD} if cell.workload is not None else {}),
+        **({name: row[name] for name in OF_SEARCH} if cell.comparison.search_round is not None else {}),
     }
     return " ".join([MARK, *(f"{name}={_word(value)}" for name, value in pairs.items())])
 

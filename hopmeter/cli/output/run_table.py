@@ -21,8 +21,10 @@ from hopmeter.report.answers.tail_sentences import tail_sentence
 from hopmeter.report.answers.unlike_rows import unlike_sentences
 from hopmeter.report.sections import limits_table
 from hopmeter.report.sections.highest_rates import search_groups
+from hopmeter.report.tables.model import Table
 from hopmeter.report.tables.run_tables import group_table
 from hopmeter.report.tables.terminal import print_table
+from hopmeter.report.tables.throughput import CAPTION, throughput_tables
 from hopmeter.report.words import formatting
 from hopmeter.report.words.company_words import background_sentence
 from hopmeter.report.words.host_words import hosts_sentence
@@ -43,6 +45,9 @@ def print_run(console: Console, run: Run) -> None:
     searches = [each.sentence for each in search_groups([run])]
     for sentence in [*searches, *map(limits_table.sentence, echoes([run])), *copy_sentences([run])]:
         console.print(Text(sentence))
+    for table in throughput_tables([run]):
+        _print_heading(console, table)
+        print_table(console, table)
     tables = groups([run])
     for group in tables:
         _print_group(console, group, with_references=all(map(_is_one_reference, tables)))
@@ -55,13 +60,7 @@ def _print_group(console: Console, group: Group, with_references: bool) -> None:
     """Print a group's heading, sentences and table. The table of a single reference is omitted unless `with_references`
     is set."""
     table = group_table(group)
-    chips = [chip for chip in table.chips if chip not in table.label]
-    console.print()
-    console.print(Text(f"{table.label}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
-    first, *more = table.sentences
-    console.print(Text(first))
-    for sentence in more:
-        console.print(Text(_indent(sentence, console.width), style="dim"))
+    _print_heading(console, table)
     if not with_references and not is_whole(group) and _is_one_reference(group):
         return
     print_table(console, table)
@@ -69,6 +68,17 @@ def _print_group(console: Console, group: Group, with_references: bool) -> None:
         console.print(Text(table.caption, style="dim"))
     for hint in table.hints:
         console.print(Text(_indent(hint, console.width), style="yellow"))
+
+
+def _print_heading(console: Console, table: Table) -> None:
+    """Print a table's title, conditions and sentences."""
+    chips = [chip for chip in table.chips if chip not in table.label]
+    console.print()
+    console.print(Text(f"{table.label}  ", style="bold cyan") + Text(", ".join(chips), style="dim"))
+    first, *more = table.sentences
+    console.print(Text(first))
+    for sentence in more:
+        console.print(Text(_indent(sentence, console.width), style="dim"))
 
 
 def _indent(sentence: str, columns: int) -> str:
@@ -88,6 +98,8 @@ def _print_legend(console: Console, run: Run) -> None:
     console.print()
     console.print(Text(" ".join(_notes(run)), style="dim"))
     tables = groups([run])
+    if throughput_tables([run]):
+        console.print(Text(CAPTION, style="dim"))
     unlike, idle = unlike_sentences(tables), idle_sentence([run], tables)
     # The table caption of a whole workload already names the hosts and the background load.
     company = [] if any(map(is_whole, tables)) else [sentence(run.measured_rows) for sentence in COMPANY]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.hosts.coordinator.host_options import OPTIONS as HOST_OPTIONS
 from hopmeter.report.advice.decision import Decision, decide
+from hopmeter.report.advice.overload import overload_sentence
 from hopmeter.report.advice.questions import Question, parts
 from hopmeter.report.advice.row_words import comparison_words, names
 from hopmeter.report.answers.comparison_sentences import levels, name, shows_level
@@ -38,7 +39,8 @@ def changes(run: Run, asked: Question, others: Sequence[Question], found: Decisi
         *_requirements(run, found),
     ]
     unlike = [each.rstrip(".") for each in unlike_sentences([found.group])]
-    return [*measured, *_open_choice(run, found), *unlike, *_not_measured(run, asked, others, found.take)]
+    overload = filter(None, [overload_sentence(found)])
+    return [*measured, *overload, *_open_choice(run, found), *unlike, *_not_measured(run, asked, others, found.take)]
 
 
 def _idle_states(asked: Question, found: Decision) -> Iterator[str]:

@@ -11,6 +11,7 @@ from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.model.cell import WHOLE
 from hopmeter.report.advice.changes import advise_command, changes
 from hopmeter.report.advice.decision import Decision, decide, has_result, is_better
+from hopmeter.report.advice.overload import overload_sentence
 from hopmeter.report.advice.questions import Question, questions
 from hopmeter.report.advice.row_json import row_json
 from hopmeter.report.advice.row_words import (
@@ -71,7 +72,9 @@ class RunAdvice:
         command that could decide between them."""
         take = self.take
         if take is None:
-            next_words = [self._deciding_command(), *unlike_sentences([self.decision.group])]
+            overload = overload_sentence(self.decision)
+            command = f"{overload}." if overload and not self.decision.best else self._deciding_command()
+            next_words = [command, *unlike_sentences([self.decision.group])]
             return {"take": f"No recommendation: {self._open_words()}", "changes": " ".join(next_words)}
         found = [self._take_words(take), self._better_words(take), self._cpu_words(take), self._settings_words(take)]
         further = ". ".join(each[:1].upper() + each[1:] for each in self.changes)

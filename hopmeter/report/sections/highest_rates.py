@@ -11,6 +11,7 @@ from hopmeter.analysis.results.groups import CONDITIONS, Group
 from hopmeter.analysis.results.run_results import TAILS, Row, Run
 from hopmeter.report.sections.section import Section
 from hopmeter.report.tables.model import Column, Line, Value, notes, table
+from hopmeter.report.tables.throughput import throughput_tables
 from hopmeter.report.words import conditions, formatting
 
 SPELLED_OUT = 5
@@ -76,7 +77,7 @@ def _steps(run: Run) -> list[list[Row]]:
     """Return the rows of each search, in measurement order."""
     found: dict[str, list[Row]] = {}
     for row in run.measured_rows:
-        if row.cell.comparison.search:
+        if row.cell.comparison.search and row.cell.comparison.search_round is None:
             found.setdefault(row.cell.comparison.search, []).append(row)
     return list(found.values())
 
@@ -99,13 +100,17 @@ def _search(name: str, steps: Sequence[Row]) -> Search:
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with the section on highest-rate searches, or an empty list if no run searched for the highest
-    rate."""
+    """Return a section for each table of repeated searches, and a section on the other searches for the highest rate.
+    Return an empty list if no run searched for the highest rate."""
     tables = [
         table(f"highest rates, {each.title}", COLUMNS, list(map(_line, each.searches)), f"{each.title}. {CAPTION}")
         for each in search_groups(runs)
     ]
-    return [Section("Highest rate", tables=tables, id="searches")] if tables else []
+    throughput = [
+        Section(each.label, sentences=each.sentences, chips=each.chips, tables=[each], id=f"throughput-{number}")
+        for number, each in enumerate(throughput_tables(runs), 1)
+    ]
+    return [*throughput, *([Section("Highest rate", tables=tables, id="searches")] if tables else [])]
 
 
 def _line(search: Search) -> Line:
