@@ -139,7 +139,7 @@ def further(scenario: Scenario, steps: Sequence[Cell], rate: float, number: int 
     """Return the next cell of a search: a copy of the search's first cell with the given rate. `number` is the round of
     a repeated search."""
     first = steps[0]
-    at_rate = length(_ask(scenario, first), {"pace": "open", "rate": rate})
+    at_rate = length(_ask(scenario, first), {"pace": "open", "rate": rate, "begin": first.axes.begin})
     name = f"{first.comparison.search}-{len(steps) + 1}"
     drain_s = units.seconds(scenario.drain)
     return first.with_values(id=name, pace="open", search_round=number, drain_s=drain_s, **at_rate)
