@@ -18,7 +18,7 @@ from tests.report.rows import cell, print_table, run_of
 RATIOS = ("ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
 
 
-def searched(
+def search_row(
     place: int, transport: str, rate_hz: float | None, ranks: tuple[int, int] | None, **more: Any
 ) -> dict[str, Any]:
     """Return the first row of a search, whose id is `c` and its place among the rows of the run."""
@@ -35,11 +35,11 @@ def step(of: int, transport: str, rate_hz: float, failed: str | None) -> dict[st
 
 def throughput_run(**more: Any) -> Run:
     return run_of(
-        searched(
+        search_row(
             0, "nng", 100_000.0, (2, 2), throughput_limit="loss", **dict(zip(RATIOS, (3.0, 2.5, 3.6), strict=True))
         ),
-        searched(1, "zeromq", 300_000.0, (1, 1), acknowledged_by="broker", flood_hz=500_000.0, flood_lost_share=0.25),
-        searched(2, "zenoh", None, None, status="failed", reason="no round found a rate [W-SEARCH-OPEN]"),
+        search_row(1, "zeromq", 300_000.0, (1, 1), acknowledged_by="broker", flood_hz=500_000.0, flood_lost_share=0.25),
+        search_row(2, "zenoh", None, None, status="failed", reason="no round found a rate [W-SEARCH-OPEN]"),
         step(0, "nng", 110_000.0, "5 of 100 messages were lost [W-SEARCH-LOSS]"),
         step(1, "zeromq", 330_000.0, "queued [W-OVERLOAD-QUEUE]"),
         **more,
@@ -76,7 +76,7 @@ def test_the_terminal_shows_the_rates() -> None:
 
 
 def test_equal_rates_have_no_winner() -> None:
-    run = run_of(searched(0, "nng", 9e4, (1, 2)), searched(1, "zeromq", 1e5, (1, 2)))
+    run = run_of(search_row(0, "nng", 9e4, (1, 2)), searched(1, "zeromq", 1e5, (1, 2)))
     (said,) = run_tables(run)[0].sentences
     assert "do not differ significantly" in said and "nng" in said and "zeromq" in said
 

@@ -16,7 +16,7 @@ CONDITIONS = {"payload": "--payload", "codec": "--codec", "sinks": "--sinks", "r
 """The conditions that the command repeats if they differ from their defaults, and their options."""
 
 
-def overloaded(found: Decision) -> list[Row]:
+def overload_rows(found: Decision) -> list[Row]:
     """Return the rows that could not keep up with the rate of an ordinary table with messages in one direction."""
     rows = [row for row in found.missing if row["status"] == "saturated" and row["rate_hz"]]
     return [row for row in rows if row["pattern"] == "pubsub" and row.cell.workload is None]
@@ -25,7 +25,7 @@ def overloaded(found: Decision) -> list[Row]:
 def overload_sentence(found: Decision) -> str:
     """Return a sentence, without a final full stop, on the rows that could not keep up, with the command that measures
     their highest rates. Return an empty string if all rows kept up."""
-    rows = overloaded(found)
+    rows = overload_rows(found)
     if not rows:
         return ""
     rate, command = formatting.rate(rows[0]["rate_hz"]), shlex.join(throughput_command(rows))

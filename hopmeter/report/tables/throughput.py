@@ -107,7 +107,7 @@ def _line(group: Group, row: Row) -> Line:
         Value(limit, sort=row["throughput_limit"]),
         _number(row["throughput_source_cpu_percent"]),
         _number(row["throughput_sink_cpu_percent"]),
-        Value(_confirmed(row), sort=row["acknowledged_by"]),
+        Value(_confirmation(row), sort=row["acknowledged_by"]),
         _number(row["flood_hz"]),
         Value(formatting.percent(lost), sort=lost),
         row_values.status_value(row),
@@ -124,7 +124,7 @@ def _rank_text(group: Group, row: Row) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def _confirmed(row: Row) -> str:
+def _confirmation(row: Row) -> str:
     """Return who confirms each message to its sender, or an empty string if nobody does."""
     return str(row["acknowledged_by"] or "").replace("none", "")
 
