@@ -76,7 +76,7 @@ def test_the_terminal_shows_the_rates() -> None:
 
 
 def test_equal_rates_have_no_winner() -> None:
-    run = run_of(search_row(0, "nng", 9e4, (1, 2)), searched(1, "zeromq", 1e5, (1, 2)))
+    run = run_of(search_row(0, "nng", 9e4, (1, 2)), search_row(1, "zeromq", 1e5, (1, 2)))
     (said,) = run_tables(run)[0].sentences
     assert "do not differ significantly" in said and "nng" in said and "zeromq" in said
 
