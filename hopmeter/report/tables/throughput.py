@@ -41,8 +41,8 @@ LIMITS = {
 }
 """The words for the values of `throughput_limit`."""
 CAPTION = (
-    "Messages/s: the highest rate at which the source did not fall behind, every message arrived and no queue grew; the "
-    "geometric mean over the rounds. MB/s: payload only, 10⁶ bytes. Best ÷ this: the highest rate of the best "
+    "Messages/s: the highest rate at which the source did not fall behind, every message arrived and no queue grew: "
+    "the geometric mean over the rounds. MB/s: payload only, 10⁶ bytes. Best ÷ this: the highest rate of the best "
     "transport divided by the rate of the row. Limited by: why higher rates failed, with the CPU of the source's and "
     "the sink's process at these rates. Confirmed: who confirms each message to its sender, if anybody does. Flood: "
     "the messages per second that arrived while the source sent as fast as the transport accepted messages; other "
