@@ -256,6 +256,15 @@ LIMITED = (
         {**CALL, "wait": "block"},
         cores=TOGETHER,
     ),
+    Row(
+        "kafka",
+        "c++",
+        "bare",
+        Bare(Program("kafka.c", ("rdkafka",)), ("{broker}", *COMMON), "kafka"),
+        {**RING, "wait": "block"},
+        {"linger_ms": 0},
+        cores=TOGETHER,
+    ),
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
     *_beast(),
     Row(

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hopmeter.build import system
+from hopmeter.build import jars, system
 from hopmeter.build.command import BuildError
 from hopmeter.build.languages import cpp, python, required_project, rust, rust_node
 from hopmeter.build.targets import Target
@@ -145,6 +145,7 @@ def build_one(target: Target) -> Outcome:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("")
         _demand(target)
+        jars.download(target.manifest, log)
         BUILDERS[target.language](target, log)
         outcome.version = _node_version(target)
     except BuildError as error:

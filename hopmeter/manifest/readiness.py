@@ -128,8 +128,8 @@ def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned |
         value = manifest.value_in_force(name)
         if setting.needs and value != setting.default and not setting.needs.is_met(str(value), variables):
             return "E-NOT-INSTALLED", f"{value} is not installed", setting.needs.how(str(value), variables)
-    if manifest.broker is not None and manifest.broker.program is None:
-        return "E-NO-BROKER", f"{manifest.broker.title} is not installed", user.remedy if user else ""
+    if manifest.broker is not None and (missing := manifest.broker.missing):
+        return "E-NO-BROKER", f"{missing} is not installed", user.remedy if user else ""
     return None
 
 

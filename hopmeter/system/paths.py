@@ -78,6 +78,12 @@ def environment_folder() -> Path:
     return (tree / "build" if tree else cache()) / "environments"
 
 
+def jar_folder() -> Path:
+    """Return the directory that contains the jars of brokers."""
+    tree = checkout()
+    return tree / "build/jars" if tree else home() / "jars"
+
+
 def cpp_folder() -> Path:
     """Return the directory of hopmeter's C++ sources."""
     return (checkout() or data()) / "cpp"

@@ -6,7 +6,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, PrivateAttr, model_validator
@@ -15,12 +17,30 @@ from hopmeter.errors import RefusedValueError
 from hopmeter.manifest.tables.allowed_words import Value
 from hopmeter.manifest.tables.strict import Strict
 from hopmeter.manifest.tables.user_environment import expand_paths
+from hopmeter.system import paths
 
 LINE = "line: "
 PYTHON = "{python}"
 """As the first word of a command, `{python}` stands for the Python that runs the transport's nodes."""
 SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Directories that may contain brokers but are not in every user's PATH."""
+
+
+Artifact = Annotated[str, Field(pattern=r"^[\w.-]+:[\w.-]+:[\w.-]+$")]
+"""A Maven artifact, as `GROUP:ARTIFACT:VERSION`."""
+
+
+class AccessWord(Strict):
+    """A word in the broker's configuration that depends on whether clients need a password."""
+
+    password: str
+    """The word if clients need the password."""
+    anonymous: str
+    """The word if clients need no password."""
+
+    def choose(self, is_anonymous: bool) -> str:
+        """Return the word for a broker whose clients need no password, or need one."""
+        return self.anonymous if is_anonymous else self.password
 
 
 class BrokerTable(Strict):
@@ -36,6 +56,9 @@ class BrokerTable(Strict):
     - `{secret}`: the password for this broker.
     - `{secret_hash}`: the password as mosquitto stores it.
     - `{anonymous}`: whether clients need no password.
+    - `{jars}`: the directory of the jars of `maven`, only in `command`.
+
+    The name of any entry of `access` in braces stands for its word.
     """
 
     title: str
@@ -47,8 +70,10 @@ class BrokerTable(Strict):
     `{python}`.
     """
     apt: list[str] = []
+    maven: list[Artifact] = []
+    """The artifacts of a broker in Java. `hopmeter build` downloads their jars, with the jars that they depend on."""
     version: list[str] = []
-    """A command that prints the version as its first line."""
+    """A command that prints the version as its first line. By default, the version is that of the first artifact."""
     ready: str
     """How to detect that the broker is ready: `port` (it accepts connections) or `line: TEXT` (it has printed TEXT)."""
     address: str = ""
@@ -56,7 +81,12 @@ class BrokerTable(Strict):
     single: bool = False
     """Whether a machine can run only one such broker. If so, trials that need the broker run one after another."""
     files: dict[str, str] = {}
-    """Files that hopmeter writes to the broker's directory before it starts the broker, by name."""
+    """Files that hopmeter writes to the broker's directory before it starts the broker, by path.
+
+    A path may contain folders and placeholders.
+    """
+    access: dict[str, AccessWord] = {}
+    """Placeholders whose text depends on whether clients need the password."""
     leftover_files: list[str] = []
     """Files outside the broker's directory that belong only to this broker and remain after a crash.
 
@@ -102,6 +132,24 @@ class BrokerTable(Strict):
         """Return the text in the broker's log that shows that the broker is ready. Return an empty string if an open
         port shows that the broker is ready."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
+
+    @property
+    def jars(self) -> Path:
+        """Return the directory of the broker's jars. The directory exists if the jars are complete."""
+        _, artifact, version = self.maven[0].split(":")
+        return paths.jar_folder() / f"{artifact}-{version}-{zlib.crc32(repr(self.maven).encode()):08x}"
+
+    @property
+    def pinned_version(self) -> str:
+        """Return the broker's title with the version of its first artifact, or only the title if it has none."""
+        return f"{self.title} {self.maven[0].rpartition(':')[2]}" if self.maven else self.title
+
+    @property
+    def missing(self) -> str:
+        """Return the part of the broker that is not installed, or an empty string if all parts are installed."""
+        if self.program is None:
+            return f"{self.command[0]}, which runs {self.title}," if self.maven else self.title
+        return self.title if self.maven and not self.jars.is_dir() else ""
 
     @property
     def program(self) -> str | None:

@@ -89,8 +89,10 @@ class BrokerProcess:
         self._port, self._port2 = _free_ports(self._ground.host)
         self._ground.directory.mkdir(parents=True, exist_ok=True)
         for name, text in self._told.files.items():
-            (self._ground.directory / name).write_text(self._fill_placeholders(text), encoding="utf-8")
-            (self._ground.directory / name).chmod(0o600)
+            file = self._ground.directory / self._fill_placeholders(name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(self._fill_placeholders(text), encoding="utf-8")
+            file.chmod(0o600)
         self.address = self._fill_placeholders(self._told.address)
         self.environment = self._fill_all(self._told.environment)
         own = self._fill_all(self._told.own_environment)
@@ -128,8 +130,10 @@ class BrokerProcess:
         places = {"port": self._port, "port2": self._port2, "directory": self._ground.directory, "group": _group()}
         places |= {"host": self._ground.host, "here": self._ground.host}
         places |= {"secret": self._secret, "secret_hash": _hash(self._secret), "anonymous": self._ground.anonymous}
+        places |= {"jars": self._told.jars} if self._told.maven else {}
         text = without_secret(text) if self._ground.anonymous else text
-        words = {**self._ground.settings, **places, "run": self._ground.run}
+        access = {name: word.choose(self._ground.anonymous) for name, word in self._told.access.items()}
+        words = {**self._ground.settings, **places, **access, "run": self._ground.run}
         return fill(text, {name: _in_words(value) for name, value in words.items()})
 
     def _prove(self) -> None:
@@ -179,9 +183,9 @@ class BrokerProcess:
 
     def version(self) -> str:
         """Return the version that the broker reports, as one line. If the broker reports no version, return the
-        broker's title."""
+        broker's title, with the version that the manifest pins."""
         if not self._told.version:
-            return self.title
+            return self._told.pinned_version
         program, *options = self._told.version
         command = [find_program(program) or self._told.program or program, *options]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False)
