@@ -1,4 +1,5 @@
 //! Sends messages through Kafka: start `example receive`, then `example send` in a second terminal.
+//! The version of rdkafka_sys is the last one that accepts librdkafka 2.0.
 
 use std::error::Error;
 use std::thread::sleep;
