@@ -98,7 +98,8 @@ impl Transport for Kafka {
         config.set("group.id", &link.name).set("enable.auto.commit", "false").set("allow.auto.create.topics", "true");
         let consumer: BaseConsumer = config.create().context("creating a consumer")?;
         await_topic(consumer.client(), &link.name)?;
-        let (_, end) = retry("asking for a topic's end", || consumer.fetch_watermarks(&link.name, PARTITION, PATIENCE))?;
+        let (_, end) =
+            retry("asking for a topic's end", || consumer.fetch_watermarks(&link.name, PARTITION, PATIENCE))?;
         let mut places = TopicPartitionList::new();
         places.add_partition_offset(&link.name, PARTITION, Offset::Offset(end)).context("choosing an offset")?;
         consumer.assign(&places).context("assigning a partition")?;
