@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,6 +89,13 @@ def test_a_clean_run_is_quiet() -> None:
 @pytest.mark.parametrize(("expected", "row", "about"), CASES, ids=str)
 def test_a_rule_speaks(expected: str, row: dict[str, Any], about: dict[str, Any]) -> None:
     assert [] in [lacking(message, expected) for message in messages(row, about)]
+
+
+def test_rules_about_a_steady_state_do_not_concern_first_messages() -> None:
+    run = run_of(GOOD | {"lost": 3, "busy": 1, "response_p99_us": None, "duplicated": 1})
+    run.rows = [replace(row, cell=row.cell.with_values(begin="at-once")) for row in run.rows]
+    assert "W-DUPLICATED" in (said := [warning.code for warning in warnings([run])])
+    assert not {"W-LOST", "W-REFUSED", "W-UNRESOLVED"} & set(said)
 
 
 def test_stolen_time_is_a_share_of_the_trials() -> None:

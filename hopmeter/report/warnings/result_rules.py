@@ -53,6 +53,10 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
         )
 
 
+STEADY = ("W-UNRESOLVED", "W-CORES-BUSY", "W-LOST", "W-REFUSED")
+"""The rules about the messages of a steady state."""
+
+
 @dataclass(frozen=True)
 class RowRule:
     """A warning about all rows that satisfy `applies`. In the warning, the names of the affected rows precede
@@ -66,10 +70,15 @@ class RowRule:
 
     def check(self, runs: Sequence[Run]) -> Iterator[Caution]:
         """Yield the warning if it applies to at least one row."""
-        rows = [row for row in measured_rows(runs) if self.applies(row)]
+        rows = [row for row in measured_rows(runs) if self._concerns(row) and self.applies(row)]
         if rows:
             title, text = (each if isinstance(each, str) else each(rows) for each in (self.title, self.text))
             yield Caution(self.code, title, f"{names(rows)}{text}", self.grave)
+
+    def _concerns(self, row: Row) -> bool:
+        """Return whether the rule is meant for the row. A row whose source sends at once has one latency per trial, and
+        its columns show the losses before that message."""
+        return self.code not in STEADY or not row.cell.axes.begins_at_once
 
 
 def _unresolved_tails(row: Row) -> list[str]:
