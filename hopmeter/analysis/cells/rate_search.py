@@ -28,6 +28,8 @@ from hopmeter.scenario.search import Search
 from hopmeter.store.run_folder import RunFolder
 
 Row = Mapping[str, Any]
+HOPELESS = 6
+"""After this many failed trials, a search in which no rate held is abandoned. The sixth rate is 1/400 of the first."""
 MOST_LAG = 0.03
 """The largest lag (`lag_share`) of a rate that a transport keeps up with. With a smaller limit, short interruptions by
 other programs would count as overload."""
@@ -137,7 +139,9 @@ class Hunt:
             for step, row in zip(steps, rows.values(), strict=True)
             if step.comparison.search_round == number
         }
-        if len(rows) > 1 and all(row["status"] == "failed" for row in rows.values()):
+        if number > 1 and not rates_by_round(steps, rows):
+            return None  # the first round found no rate, so the next rounds would not find one either
+        if sum(row["status"] == "failed" for row in rows.values()) >= HOPELESS and not any(held.values()):
             return None  # the failure does not depend on the rate
         first = first_rate(self._search, self._near_hz(steps, rows), f"{self._seed} {steps[0].id} {number}")
         rate = next_rate_in_round(self._search, first, held)
