@@ -27,7 +27,7 @@ NEVER = 0.0
 def measured(step: Cell, limit_hz: float) -> dict[str, Any]:
     """Return the row of a step, of a transport that delivers at most `limit_hz`."""
     rate = step.axes.rate_hz
-    row = {"cell": step.id, "rate_hz": rate, "payload_bytes": 1000, "frame_bytes": 1064, "warnings": []}
+    row: dict[str, Any] = {"cell": step.id, "rate_hz": rate, "payload_bytes": 1000, "frame_bytes": 1064, "warnings": []}
     row |= {"search_round": step.comparison.search_round, "status": "ok", "reason": None, "trials": 1}
     row |= {"trials_good": 1, "lost": 0, "received": 100, "achieved_hz": rate, "search_failed": None}
     row["achieved_mb_s"] = limit_hz * 1064 / 1e6
