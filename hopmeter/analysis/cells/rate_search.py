@@ -29,8 +29,8 @@ from hopmeter.store.run_folder import RunFolder
 
 Row = Mapping[str, Any]
 HOPELESS = 6
-"""After this many failed trials, a search in which no rate held is abandoned. With the factor 1.2, the sixth rate is 1/285
-of the first."""
+"""After this many failed trials, a search in which no rate held is abandoned. With the factor 1.2, the sixth rate is
+1/285 of the first."""
 MOST_LAG = 0.03
 """The largest lag (`lag_share`) of a rate that a transport keeps up with. With a smaller limit, short interruptions by
 other programs would count as overload."""
