@@ -42,10 +42,23 @@ def next_sentence(run: Run) -> str:
         return f"This run is not finished. To finish it, run `{shlex.join([*RESUME, str(run.folder)])}`."
     if is_comparable(run):
         return _halve_changes(run)
+    if (run.part("scenario").get("search") or {}).get("rounds"):
+        return _more_rounds(run)
     if further := further_run(run):
         return _decide(run, further)
     until = decision(run.part("scenario").get("until"), requirements_of_run(run))
     return "" if until == "require" else _more_precise(run, until) if until.startswith("±") else _separate(run)
+
+
+def _more_rounds(run: Run) -> str:
+    """Return a sentence with the budget that gives repeated searches enough rounds for intervals, or an empty string if
+    each search has an interval."""
+    found = [row for row in run.measured_rows if row["throughput_hz"] is not None]
+    budget = run.part("scenario").get("budget")
+    if not budget or all(row["throughput_low_hz"] is not None for row in found):
+        return ""
+    longer = _command(run, "--budget", _tidy(2 * units.seconds(budget)))
+    return f"For intervals and ranks of the highest rates, run `{longer}`."
 
 
 def is_finished(run: Run) -> bool:
