@@ -24,7 +24,7 @@ NEVER = 0.0
 """The highest rate of a transport that fails at every rate."""
 
 
-def measured(step: Cell, limit_hz: float) -> dict[str, Any]:
+def step_row(step: Cell, limit_hz: float) -> dict[str, Any]:
     """Return the row of a step, of a transport that delivers at most `limit_hz`."""
     rate = step.axes.rate_hz
     row: dict[str, Any] = {"cell": step.id, "rate_hz": rate, "payload_bytes": 1000, "frame_bytes": 1064, "warnings": []}
@@ -47,11 +47,11 @@ def search(folder: Path, limits_hz: Mapping[str, float]) -> tuple[list[Cell], li
     hunt = Hunt(SCENARIO, SCENARIO.search, stored)
     new = list(cells)
     while new:
-        hunt._rows |= {each.id: measured(each, limits_hz[each.comparison.search]) for each in new}
+        hunt._rows |= {each.id: step_row(each, limits_hz[each.comparison.search]) for each in new}
         new = hunt.next_cells()
         cells += new
         stored.note(cells=[each.as_json() for each in cells])
-    rows = [measured(each, limits_hz[each.comparison.search]) for each in cells]
+    rows = [step_row(each, limits_hz[each.comparison.search]) for each in cells]
     set_highest(SCENARIO.search, [], cells, rows)
     set_throughput(cells, rows, [])
     return cells, rows
