@@ -1,11 +1,11 @@
-"""Choose the next rate of a search from the results of the previous rates."""
+"""Choose the next rate that a search tries, from the results of the rates that it has tried."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
@@ -28,15 +28,19 @@ LEAST_FLOOD = 20
 AFTER_FLOOD = 0.7
 """The first rate of a repeated search, as a share of the rate that arrived during the flood. Most transports keep up
 with 0.5 to 0.9 times this rate."""
+LONGEST_STEP_S = 5.0
+"""The longest time for which a step of a repeated search extends its duration to get the minimum number of messages."""
+LEAST_STEP = 20
+"""The minimum number of messages of a step, however long these messages take; enough to see whether a queue grows."""
 MOST_STEPS = 16
 """The most rates that one round of a search tries."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """The range of the highest sustainable rate: at least `holds_hz`, and below `fails_hz`.
+    """The range in which the highest sustainable rate lies: at least `holds_hz`, and below `fails_hz`.
 
-    A bound is None until it is known.
+    A bound of the range is None until the search has found it.
     """
 
     holds_hz: float | None
@@ -44,14 +48,14 @@ class Bracket:
 
 
 def bracket(verdicts: Verdicts) -> Bracket:
-    """Return a conservative bracket, which ignores a sustained rate if a lower rate failed."""
+    """Return a bracket from the rates that held and failed. A rate that held is ignored if a lower rate failed."""
     fails = min((rate for rate, held in verdicts.items() if not held), default=None)
     holds = [rate for rate, held in verdicts.items() if held and (fails is None or rate < fails)]
     return Bracket(max(holds, default=None), fails)
 
 
 def next_rate(search: Search, verdicts: Verdicts) -> float | None:
-    """Return the next rate to try, or None if the search is over."""
+    """Return the rate that the search tries next, or None if the search is over."""
     if not verdicts:
         return search.start
     known = bracket(verdicts)
@@ -66,9 +70,9 @@ def next_rate(search: Search, verdicts: Verdicts) -> float | None:
 
 
 def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
-    """Return the geometric mean of the bracket.
+    """Return the geometric mean of the two bounds of the bracket.
 
-    If the bracket is narrow enough, return its lower bound, which ends the search.
+    If the bracket is narrow enough, return its lower bound, with which the search ends.
     """
     finest = search.factor ** (0.5**search.refine)
     # Rates are rounded, so a bracket may be slightly wider than requested.
@@ -76,7 +80,7 @@ def _between(search: Search, holds_hz: float, fails_hz: float) -> float:
 
 
 def begin_rounds(cells: Iterable[Cell]) -> list[Cell]:
-    """Mark the first cells of repeated searches as floods, and limit how many bytes each flood sends."""
+    """Turn the first cell of each repeated search into a flood, and limit how many bytes each flood sends."""
     return [_flood(cell) for cell in cells]
 
 
@@ -88,20 +92,20 @@ def _flood(cell: Cell) -> Cell:
 
 
 def first_rate(search: Search, near_hz: float, seed: str) -> float:
-    """Return the first rate of a round: a random rate near `near_hz`.
+    """Return the rate with which a round of a search begins: a random rate near `near_hz`.
 
     The rates of a round form a geometric grid with the ratio `search.factor`. The random first rate shifts the grid, so
-    that the errors of several rounds are independent and cancel on average.
+    that the errors of different rounds are independent and cancel out on average.
     """
     shift = random.Random(seed).uniform(-0.5, 0.5)
     return _within(search, near_hz * search.factor**shift)
 
 
 def next_rate_in_round(search: Search, first_hz: float, verdicts: Verdicts) -> float | None:
-    """Return the next rate of a round, or None if the round is over.
+    """Return the rate that a round of a search tries next, or None if the round is over.
 
-    The steps away from the first rate double in length (on a logarithmic scale) until one rate held and one failed. The
-    round then bisects the rates between them on the grid.
+    On a logarithmic scale, each step away from the first rate is twice as long as the previous step, until one rate has
+    held and one has failed. When one rate has held and one has failed, the round bisects the grid between them.
     """
     if not verdicts:
         return first_hz
@@ -120,7 +124,7 @@ def next_rate_in_round(search: Search, first_hz: float, verdicts: Verdicts) -> f
 
 def rate_of_round(verdicts: Verdicts) -> float | None:
     """Return the highest sustainable rate that a round found: the geometric mean of the highest rate that held and the
-    lowest rate that failed. Return None if the round found only one of them."""
+    lowest rate that failed. Return None if no rate of the round held, or if none failed."""
     known = bracket(verdicts)
     found = known.holds_hz and known.fails_hz
     return math.sqrt((known.holds_hz or 0.0) * (known.fails_hz or 0.0)) if found else None
@@ -138,8 +142,11 @@ def _round(rate: float) -> float:
 def further(scenario: Scenario, steps: Sequence[Cell], rate: float, number: int | None = None) -> Cell:
     """Return the next cell of a search: a copy of the search's first cell with the given rate. `number` is the round of
     a repeated search."""
-    first = steps[0]
-    at_rate = length(_ask(scenario, first), {"pace": "open", "rate": rate, "begin": first.axes.begin})
+    first, ask = steps[0], _ask(scenario, steps[0])
+    if number:
+        most = max(LEAST_STEP, math.ceil(rate * LONGEST_STEP_S))
+        ask = replace(ask, least=min(ask.least, most))
+    at_rate = length(ask, {"pace": "open", "rate": rate, "begin": first.axes.begin})
     name = f"{first.comparison.search}-{len(steps) + 1}"
     drain_s = units.seconds(scenario.drain)
     return first.with_values(id=name, pace="open", search_round=number, drain_s=drain_s, **at_rate)

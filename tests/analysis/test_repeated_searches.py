@@ -30,6 +30,7 @@ def step_row(step: Cell, limit_hz: float) -> dict[str, Any]:
     row: dict[str, Any] = {"cell": step.id, "rate_hz": rate, "payload_bytes": 1000, "frame_bytes": 1064, "warnings": []}
     row |= {"search_round": step.comparison.search_round, "status": "ok", "reason": None, "trials": 1}
     row |= {"trials_good": 1, "lost": 0, "received": 100, "achieved_hz": rate, "search_failed": None}
+    row["require"] = "undecided"
     row["achieved_mb_s"] = limit_hz * 1064 / 1e6
     row["lag_share"] = rate and max(0.0, rate / limit_hz - 1) if limit_hz else None
     failed = {"status": "failed", "reason": "it crashed [E-NODE-DIED]", "trials_good": 0}
@@ -66,8 +67,15 @@ def test_all_searches_finish_a_round_before_the_next_round_begins(tmp_path: Path
     assert fast["throughput_hz"] == pytest.approx(3000, rel=0.15) and fast["throughput_limit"] == "queue"
     assert fast["throughput_mb_s"] == pytest.approx(fast["throughput_hz"] * 1000 / 1e6)
     assert (fast["rank_low"], fast["rank_high"], slow["rank_low"]) == (1, 1, 2)
+    assert slow["require"] is None, "the search keeps the requirements, so the flood has no verdict"
     assert slow["ratio_to_best"] == pytest.approx(fast["throughput_hz"] / slow["throughput_hz"])
     assert all(row["throughput_hz"] is None for row in rows[2:] if "throughput_hz" in row)
+
+
+def test_a_slow_step_is_not_extended_for_its_percentiles(tmp_path: Path) -> None:
+    cells, _ = search(tmp_path, {"slow": 3.0})
+    seconds = [each.schedule.messages / each.axes.rate_hz for each in cells if each.axes.rate_hz]
+    assert max(seconds) <= 20 and min(each.schedule.messages for each in cells[1:]) >= 20
 
 
 def test_a_transport_that_always_fails_is_not_searched_again(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ LIMITS = {
     "W-SEARCH-CPU": "cpu",
 }
 """What limited the rate of a step that failed, by the code of its first reason. All other codes mean `failure`."""
+VERDICTS = ("require", "require_each", "require_rounds")
 RANK = ("rank_low", "rank_high", "rounds", "stopped_early", "ratio_to_best", "ratio_to_best_low", "ratio_to_best_high")
 
 
@@ -42,7 +43,8 @@ def set_throughput(cells: Sequence[Cell], rows: Iterable[Row], trials: Sequence[
 
 
 def _rates(level_us: tuple[float, float | None, float | None], payload_bytes: int) -> Row:
-    """Return the highest rate with its interval. `level_us` is the time per message with its interval."""
+    """Return a search's highest rate with its confidence interval. `level_us` is the time per message in µs, with its
+    confidence interval."""
     at_us, low_us, high_us = level_us
     rates = {
         "throughput_hz": 1e6 / at_us,
@@ -66,7 +68,8 @@ def flood_hz(row: Values) -> float | None:
 
 
 def _limits(steps: Sequence[Row], used: Mapping[str, Mapping[str, float]]) -> Row:
-    """Return the most frequent reason why steps failed, and the CPU of the source and the receiver in these steps."""
+    """Return the most frequent reason why steps failed, and the CPU use of the source and the receiver in these
+    steps."""
     failed = [row for row in steps if row["search_failed"]]
     if not failed:
         return {}
@@ -79,13 +82,13 @@ def _limits(steps: Sequence[Row], used: Mapping[str, Mapping[str, float]]) -> Ro
 
 
 def limit_of(reason: str) -> str:
-    """Return the word for the reason why a step failed."""
+    """Return one word, such as `loss` or `cpu`, for the reason why a search step failed."""
     return next((LIMITS[code] for code in codes([reason]) if code in LIMITS), "failure")
 
 
 def _cpu_percents(trials: Sequence[Values]) -> dict[str, dict[str, float]]:
-    """Return the CPU usage of the source's and the sink's process in the trial of each cell, in percent of a core,
-    without the time during which a source waited for a due time."""
+    """Return the CPU use of each cell's source and sink processes, in percent of a core. The time during which a source
+    waited for a due time is excluded."""
     found: dict[str, dict[str, float]] = {}
     for trial in trials:
         for each in processes.rows(trial) if trial["good"] else ():
@@ -96,11 +99,11 @@ def _cpu_percents(trials: Sequence[Values]) -> dict[str, dict[str, float]]:
 
 
 def _status(first: Row, steps: Sequence[Cell], rows: Mapping[str, Row]) -> Row:
-    """Return the status of a whole search, which replaces the status of the flood. The warnings are those of the steps
-    whose rates held."""
+    """Return the status of a whole search, for the row of the search's first step. The row keeps only the warnings of
+    steps whose rates were sustained."""
     held = [rows[step.id] for step in steps[1:] if rows[step.id]["search_failed"] is None]
     warnings = list(dict.fromkeys(text for row in held for text in row["warnings"] or []))
-    said = {"warnings": warnings, "warning_codes": codes(warnings)}
+    said = {"warnings": warnings, "warning_codes": codes(warnings)} | dict.fromkeys(VERDICTS)
     if rates_by_round(steps, rows):
         return {**said, "status": "ok", "reason": None, "reason_code": None}
     if first["status"] == "failed":
