@@ -1,5 +1,5 @@
-"""The exceptions of hopmeter, each with a stable code, the failure and a remedy. docs/messages.md explains every
-code."""
+"""The exceptions of hopmeter. Each has a stable code, a description of the failure and a remedy. docs/messages.md
+explains every code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from hopmeter.messages import tag, with_remedy
 
 
 class HopmeterError(Exception):
-    """An error with its code, the failure and, if known, the remedy. Use `raise … from` to keep the cause."""
+    """An error that has a code, a description of the failure and, if one is known, a remedy. Use `raise … from` to keep
+    the cause."""
 
     exit_code = 1
 
@@ -19,7 +20,7 @@ class HopmeterError(Exception):
 
     @property
     def message(self) -> str:
-        """The failure, followed by its code."""
+        """The description of the failure, followed by the code of the error."""
         return tag(self.code, self.what)
 
     def __str__(self) -> str:
@@ -27,7 +28,7 @@ class HopmeterError(Exception):
 
 
 class UsageError(HopmeterError):
-    """The user gave an unusable option, scenario or folder. When this error is raised, nothing has been measured."""
+    """The user gave an unusable option, scenario or folder. hopmeter raises this error before it measures anything."""
 
     exit_code = 2
 
@@ -39,7 +40,8 @@ class StoppedError(HopmeterError):
 
 
 class RefusedValueError(ValueError):
-    """A value that cannot be used. The caller adds the value's origin to the message."""
+    """A value that cannot be used. The code that catches this error adds the origin of the value to the
+    message."""
 
     def __init__(self, code: str, what: str) -> None:
         super().__init__(code, what)

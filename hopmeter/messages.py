@@ -60,12 +60,12 @@ def join_messages(messages: Iterable[str]) -> str:
 
 
 def codes(messages: Iterable[str]) -> list[str]:
-    """Return the distinct codes of the given messages."""
+    """Return the codes that end the given messages, each code once."""
     return list(dict.fromkeys(code for _, code in map(split_code, messages) if code))
 
 
 def table() -> dict[str, dict[str, list[str]]]:
-    """Return the meaning and the remedy of each code, by section."""
+    """Return the meaning and the remedy of each code, grouped by section."""
     import tomllib  # novm: nodes on Python 3.10 do not call this function
 
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))

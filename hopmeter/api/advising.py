@@ -130,8 +130,8 @@ def advise(
     cluster: str | None = None,
     **options: Any,
 ) -> Advice:
-    """Measure a scenario or a workload, and recommend a transport. If `run` is given, use this stored run and measure
-    nothing.
+    """Measure a scenario or a workload, and recommend a transport. If `run` is given, base the advice on this stored
+    run, and measure nothing.
 
     Without a scenario, `payload` and `rate` describe the messages. By default, hopmeter measures all installable
     transports that are ready on this machine. With `build`, hopmeter first builds the missing transports that it can
@@ -152,7 +152,8 @@ def advise(
 
 
 def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
-    """Measure what the request describes, and return the advice. Raises StoppedRunError on Ctrl-C."""
+    """Measure the messages or the workload that the request describes, and return the advice. Raises StoppedRunError on
+    Ctrl-C."""
     with asked.hosts.open() as session:
         prepared, not_ready = prepare(asked, session, consoles.notes)
         outcome = measuring.measure(prepared, out, asked.command, consoles)
@@ -164,7 +165,7 @@ def measure(asked: Request, out: Path | None, consoles: Consoles) -> Advice:
 def prepare(
     asked: Request, hosts: HostSession | None = None, notes: Console | None = None
 ) -> tuple[Prepared, dict[str, str]]:
-    """Plan a run with trials that fit into the budget. Return the plan and the install command of each transport that
+    """Plan a run whose trials fit into the time budget. Return the plan and the install command of each transport that
     is not ready.
 
     If `asked.build` is set, missing adapters and codecs are built first.
@@ -223,7 +224,7 @@ def _transports(named: Any, asked: Request, capabilities: Capabilities) -> tuple
 
 
 def _is_built_by(state: manifest.Readiness) -> bool:
-    """Return whether hopmeter itself can build this adapter."""
+    """Return whether hopmeter can build this adapter without help from the user."""
     return state.get.startswith(COMMAND)
 
 
@@ -269,7 +270,7 @@ def _with_duration(wanted: scenario.Scenario, duration: str) -> scenario.Scenari
 
 
 def advise_from(folder: Path, now: str | None = None, require: str | Iterable[str] = ()) -> Advice:
-    """Return advice from a stored run. If requirements are given, they replace the requirements of the run.
+    """Return advice from a stored run. Requirements that are given replace the requirements of the run.
 
     Raises UsageError if the run does not rank transports.
     """

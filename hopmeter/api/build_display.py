@@ -37,7 +37,7 @@ def announce_adapters(console: Console, targets: Sequence[Target]) -> None:
 def build_adapters(
     console: Console, targets: Sequence[Target], system_packages: bool = False, as_json: bool = False
 ) -> Generator[Outcome]:
-    """Build adapters. Print and yield each result as soon as its build ends."""
+    """Build adapters. Build adapters; print and yield the result of each adapter as soon as its build ends."""
     under_way: list[str] = []
 
     def begin(target: Target) -> None:
@@ -99,8 +99,8 @@ def build_message(
 
 
 def _build(target: MessageTarget | TypeTarget, log: Path, system_packages: bool) -> int | None:
-    """Build the code of a message type. Return the encoded size of the message in bytes, or None if no codec encodes
-    the message."""
+    """Generate and build the code of a message type. Return the encoded size of the message in bytes, or None if no
+    codec encodes the message."""
     if isinstance(target, TypeTarget):
         build_types(target, log)
         return None
@@ -130,7 +130,7 @@ def _show_error(console: Console, title: str, error: HopmeterError) -> None:
 
 
 def show_host_outcome(console: Console, outcome: HostOutcome) -> None:
-    """Print the outcome of one target on one host."""
+    """Print whether one target was built on one host."""
     said = outcome.version if outcome.ready else tag(outcome.code, outcome.error) if outcome.code else outcome.error
     took = f"{outcome.seconds:6.1f} s" if outcome.target else ""
     mark, style = ("✓", None) if outcome.ready else ("✗", "red")

@@ -31,11 +31,11 @@ TYPE_S = 30
 
 
 def build_lacking(prepared: Prepared, plan_again: Callable[[], Prepared], notes: Console) -> Prepared:
-    """Build the missing parts of dropped cells, and plan again. If a part cannot be built, the reason is recorded in
-    the cells that need the part.
+    """Build the parts whose absence dropped cells, and plan the run again. If a part cannot be built, the reason is
+    recorded in the cells that need the part.
 
-    Some missing parts are known only after the adapter is built. Planning and building are therefore repeated until no
-    new part is missing.
+    Some missing parts are known only after the adapter is built, so planning and building are repeated until no new
+    part is missing.
     """
     console = Console(stderr=True, quiet=notes.quiet, markup=True, highlight=False, soft_wrap=True)
     failures: dict[str, str] = {}
@@ -62,7 +62,8 @@ def _new_parts(prepared: Prepared, tried: set[tuple[str, str]]) -> Lacking:
 
 
 def _build_here(parts: Sequence[Part], console: Console) -> dict[str, str]:
-    """Announce and build parts on this machine. Return why each part could not be built, keyed by the part's title."""
+    """Print which parts are built on this machine, and build them. Return why each part could not be built, keyed by
+    the part's title."""
     adapters = [part for part in parts if isinstance(part, Target)]
     messages = [part for part in parts if isinstance(part, MessageTarget)]
     types = [part for part in parts if isinstance(part, TypeTarget)]

@@ -1,5 +1,4 @@
-"""Compare two runs, a run with a baseline, or the two sides of one run. This module also creates and lists
-baselines."""
+"""Compare two runs, a run with a baseline, or the two sides of one run. Create and list baselines."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from hopmeter.system.toml_files import one_of
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The changes between two sides, by metric."""
+    """The changes between two sides of a comparison, for each metric."""
 
     by_metric: Mapping[str, Sequence[Change]]
     gate: Gate | None

@@ -26,7 +26,7 @@ class Request:
 
     @classmethod
     def of(cls, fail_if: Sequence[str], summary: Path | None, junit: Path | None, exported: Sequence[str]) -> Request:
-        """Return the checked options. Raises UsageError for an invalid rule or an unknown format."""
+        """Return the checked options. Raises UsageError for an invalid gate rule or an unknown export format."""
         named = [("--fail-if", fail_if), ("--summary", [summary]), ("--junit", [junit]), ("--export", exported)]
         options = [word for name, values in named for value in values if value for word in (name, str(value))]
         return cls(

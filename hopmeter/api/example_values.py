@@ -41,7 +41,7 @@ def example_pattern(row: Row) -> str:
 
 
 def busiest_flow(row: Row) -> Flow | None:
-    """Return the workload's flow with the highest byte rate, or None for an ordinary row."""
+    """Return the workload's flow with the highest byte rate, or None for a row without a workload."""
     workload = row.cell.workload
     if workload is None:
         return None

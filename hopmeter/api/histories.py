@@ -24,15 +24,15 @@ def history(*places: RunPath, transport: str | Iterable[str] = (), language: str
     """Return the median and p99 of each cell in each run below the directories `places`, by default `results`.
 
     `level` is the median of the runs between two changes. In the first run after a change, `change` is the ratio of the
-    new to the old level. In all other runs, `change` is null. The significance of each change is corrected for multiple
-    comparisons across all returned transports and languages.
+    new to the old level. In a run that does not directly follow a change, `change` is null. The significance of each
+    change is corrected for multiple comparisons across all returned transports and languages.
     """
     found = read_history([Path(each) for each in places], _as_list(transport), _as_list(language))
     return table((row for each in found.series for row in _rows(series_json(each))), tables.HISTORY)
 
 
 def read_history(places: Sequence[Path], transport: Sequence[str], language: Sequence[str]) -> History:
-    """Read all runs below these directories, and detect changes."""
+    """Read all runs below the directories `places`, and detect changes."""
     runs = read_runs(places or [paths.results()], trials=False)
     wanted = {"transport": split_words("transport", transport), "language": split_words("language", language)}
     _choose(runs, wanted)

@@ -14,8 +14,8 @@ from hopmeter.scenario.requirement import Requirement, parse
 def add_lossless(
     toml: Mapping[str, Any], given: Mapping[str, Any], chosen: Iterable[str], capabilities: Capabilities
 ) -> dict[str, Any]:
-    """Return the scenario, with the lossless settings of the chosen transports if the scenario requires that no message
-    is lost.
+    """Return the scenario. If the scenario requires that no message is lost, add the lossless settings of the chosen
+    transports.
 
     A setting that is already in the scenario keeps its value.
     """
@@ -28,7 +28,7 @@ def add_lossless(
 def add_lossless_search(
     toml: Mapping[str, Any], given: Mapping[str, Any], capabilities: Capabilities
 ) -> dict[str, Any]:
-    """Return the scenario, with the lossless settings of its transports if the scenario repeats searches.
+    """Return the scenario. If the scenario repeats searches, add the lossless settings of its transports.
 
     A repeated search looks for the highest rate without lost messages, unless a requirement allows some loss.
     """
@@ -57,7 +57,7 @@ def _with_settings(
 
 
 def parse_requirements(texts: str | Iterable[str]) -> list[Requirement]:
-    """Return the parsed requirements. Raises a UsageError that lists the allowed forms."""
+    """Return the parsed requirements. Raises a UsageError that lists the allowed forms of a requirement."""
     try:
         return [parse(text) for text in _as_list(texts)]
     except RefusedValueError as cause:

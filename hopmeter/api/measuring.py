@@ -108,8 +108,8 @@ def _run_path(out: Path) -> Path:
 
 
 def has_sides(folder: Path) -> bool:
-    """Return whether a run was measured with `--against`. The function also accepts an unfinished run. Raises
-    UsageError if the directory contains no run."""
+    """Return whether a run was measured with `--against`. The run may be unfinished. Raises UsageError if the directory
+    contains no run."""
     return bool(RunFolder.open(folder, trials=False).about.get("against"))
 
 
@@ -155,7 +155,8 @@ def _stored_plan(folder: RunFolder) -> Plan:
 def _prepare_again(
     about: Mapping[str, Any], made: Plan, capabilities: Capabilities, console: Console
 ) -> OldSide | None:
-    """Restore the old side of a resumed run. Return None if the run has no old side."""
+    """Prepare the old version for a resumed run that compares two versions. Return None if the run does not compare two
+    versions."""
     return prepare_old_side(str(about["against"]), made, capabilities, console) if about.get("against") else None
 
 
@@ -166,8 +167,8 @@ def sweep_leftovers(console: Console) -> None:
 
 
 def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], consoles: Consoles) -> Outcome:
-    """Run the trials and analyse them. Payload files are decoded and copied before `begin` creates the run directory. A
-    damaged payload file therefore leaves no run directory."""
+    """Run the trials of a plan, and analyse their results. Payload files are decoded and copied before `begin` creates
+    the run directory, so that a damaged payload file leaves no run directory."""
     from hopmeter.runtime.failures import InterruptedRunError
     from hopmeter.runtime.inputs.frames import decode_payloads
     from hopmeter.runtime.inputs.recordings import write_recordings
@@ -185,7 +186,7 @@ def _run_trials(prepared: Prepared, begin: Callable[[Any, Any], RunFolder], cons
 
 
 def _execute(prepared: Prepared, folder: RunFolder, payloads: Mapping[str, Any], console: Console) -> bool:
-    """Run the trials. Return whether all trials were executed."""
+    """Run the trials. Return whether all trials of the run were executed."""
     from hopmeter.analysis.budget.budgeted_rounds import BudgetedRounds
     from hopmeter.analysis.budget.candidates import InQuestion, measure_trials
     from hopmeter.analysis.cells.rate_search import Hunt

@@ -78,8 +78,8 @@ def scenario_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def parse_axis(name: str, value: Any) -> list[Any]:
     """Return the values of an axis. For example, `10,100` becomes [10.0, 100.0].
 
-    A core list such as `0,1` is a single value. Python programs may also pass a number or a list. Raises UsageError if
-    no value is given.
+    A core list such as `0,1` is a single value. A Python program may pass a number or a list instead of text. Raises
+    UsageError if no value is given.
     """
     if name == "cores" and isinstance(value, str) and value[:1].isdigit():
         return [value]

@@ -36,7 +36,8 @@ LATENCY_FILE = "/dev/cpu_dma_latency"
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run's plan, the capabilities of this machine and, for a run with two sides, the old side."""
+    """A run's plan, the capabilities of this machine and, if the run compares two versions, the prepared old
+    version."""
 
     plan: Plan
     capabilities: Capabilities
@@ -60,10 +61,10 @@ def prepare(
     dry: bool = False,
     build: bool = False,
 ) -> Prepared:
-    """Plan a run on this machine or on the given hosts, and prepare the old side that `against` names.
+    """Plan a run on this machine or on the given hosts, and prepare the old version that `against` names.
 
-    A dry plan without hosts assumes that all hosts of the scenario have the same properties as this machine. With
-    `build`, the missing parts of the cells are built first.
+    If `dry` is set and no hosts are given, all hosts of the scenario are assumed to have the same properties as this
+    machine. With `build`, the missing parts of the cells are built first.
     """
     if against and hosts:
         remedy = "measure one side after the other on these hosts, then use `hopmeter compare`"
@@ -81,7 +82,7 @@ def prepare(
 
 
 def build_first(make_plan: Callable[[], Prepared], console: Console) -> Prepared:
-    """Plan, build the missing parts of the plan, and plan again."""
+    """Plan a run, build the parts that the plan lacks, and plan the run again."""
     from hopmeter.api.building import build_lacking  # imported here because few runs build anything
 
     return build_lacking(make_plan(), make_plan, console)
@@ -155,7 +156,7 @@ def local_capabilities(hosts: HostSession | None = None) -> Capabilities:
 
 
 def prepare_old_side(name: str, made: Plan, capabilities: Capabilities, console: Console) -> OldSide:
-    """Install or build the old side that `--against` names."""
+    """Install or build the old version that `--against` names."""
     from hopmeter.build.versions import old_sides
 
     return old_sides.prepare(name, made, capabilities, lambda said: console.print(said, style="dim", markup=False))

@@ -18,7 +18,8 @@ _downloading = threading.Lock()
 
 
 def download(manifest: Manifest, log: Path) -> None:
-    """Download the jars of the transport's broker, unless they are complete. Raises BuildError if Maven fails.
+    """Download the jars of the transport's broker, unless all of them are already installed. Raises BuildError if Maven
+    fails.
 
     Maven downloads from the repository that the user's Maven settings name.
     """
@@ -31,7 +32,7 @@ def download(manifest: Manifest, log: Path) -> None:
 
 
 def _download(artifacts: Sequence[str], jars: Path, log: Path, remedy: str) -> None:
-    """Download the artifacts into a new directory, and rename it when it is complete."""
+    """Download the jars into a new directory, and rename the directory when it is complete."""
     jars.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f"{jars.name}-", dir=jars.parent))
     try:

@@ -41,8 +41,8 @@ Part = Target | MessageTarget | TypeTarget | FrameworkTarget
 
 
 def find_lacking(made: Plan, capabilities: Capabilities) -> dict[str, list[Part]]:
-    """Return the parts that dropped cells lack, grouped by host and without duplicates. For parts that this machine
-    lacks, the key is an empty string."""
+    """Return the parts that dropped cells lack, grouped by host and without duplicates. Parts that this machine lacks
+    have an empty string as their key instead of a host name."""
     found: dict[str, dict[str, Part]] = {}
     for cell in made.cells:
         for host, part in lacking_of(cell, capabilities):
@@ -76,7 +76,7 @@ def _host(end: Endpoint, capabilities: Capabilities) -> str:
 
 
 def _adapter(cell: Cell, end: Endpoint, capabilities: Capabilities) -> Iterator[Part]:
-    """Yield a node's adapter if it can be built, and is not ready or too old for the cell."""
+    """Yield a node's adapter if it can be built and is either not ready or too old for the cell."""
     host, manifest = _host(end, capabilities), _manifest(end.carrier, capabilities)
     here = capabilities.node(manifest.name, end.language, end.carrier.settings)
     state = capabilities.hosts[host].ready.get((manifest.name, end.language)) if host else here
@@ -112,7 +112,7 @@ def _message(target: MessageTarget, host: str, capabilities: Capabilities) -> It
 
 
 def _manifest(carrier: Carrier, capabilities: Capabilities) -> Manifest:
-    """Return a transport's manifest for the installation that the transport's settings select."""
+    """Return a transport's manifest, adapted to the installed library that the transport's settings name."""
     return capabilities.manifests[carrier.transport].for_installation(carrier.settings)
 
 
@@ -126,7 +126,7 @@ def _framework(codec: str, manifest: Manifest, capabilities: Capabilities) -> It
 
 
 def mark_failures(made: Plan, capabilities: Capabilities, failures: Mapping[str, str]) -> Plan:
-    """Return the plan, in which each cell that needs a part that could not be built states the reason.
+    """Record in the plan, for each cell, why a part that the cell needs could not be built, and return the plan.
 
     `failures` maps the titles of parts to the reasons why their builds failed.
     """

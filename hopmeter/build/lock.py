@@ -1,12 +1,12 @@
 """Writes the lock files in setup/, with an exact version and hashes for each Python package that a checkout installs.
 
 `python -m hopmeter.build.lock [--upgrade]` (`make lock`) reads pyproject.toml, the transports' `pip` lists, and the
-packages of codecs that need an older NumPy. The lock files do not record package sources. The lock files contain hashes
-for source archives, and for wheels for CPython on Linux.
+packages of codecs that need an older NumPy. The lock files do not record from which package index the packages come.
+The lock files contain hashes for source archives, and for wheels for CPython on Linux.
 
-python.lock contains all packages. numpy1.lock serves codecs that conflict with current NumPy, and contains only the
-packages that differ from python.lock. TRANSPORT-INSTALLATION.lock serves one installation, and contains only the
-packages that differ from python.lock.
+python.lock contains all packages. numpy1.lock is for codecs that conflict with current NumPy, and contains only the
+packages that differ from python.lock. TRANSPORT-INSTALLATION.lock is for one installation of a transport's library, and
+contains only the packages that differ from python.lock.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path
     """Return the `uv pip install` arguments for the first lock file that does not conflict with the packages, or an
     empty list.
 
-    The environment's own lock file is tried first.
+    The environment's own lock file is tried before python.lock and numpy1.lock.
     """
     tree = paths.checkout()
     wanted = [*packages]
@@ -50,7 +50,7 @@ def arguments(packages: Iterable[str], environment: str = "") -> list[str | Path
 
 
 def _whole_file(file: Path) -> Path:
-    """Return a lock file with all packages.
+    """Return the path of a lock file that contains all packages.
 
     If the lock file contains only differences from python.lock, return a complete copy in the cache.
     """
@@ -118,7 +118,7 @@ def transport_packages(tree: Path) -> list[str]:
 
 
 def installations(tree: Path) -> dict[str, list[str]]:
-    """Return each installation's `pip` list, by environment name."""
+    """Return each installation's `pip` list, keyed by environment name."""
     manifests = every([tree / "transports"]).values()
     return {
         f"{each.name}-{name}": one.pip

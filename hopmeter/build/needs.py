@@ -62,7 +62,7 @@ def _targets_of_axes(_: Scenario, ask: Ask) -> Iterator[Target]:
 
 
 def _installations(target: Target, ask: Ask) -> list[Target]:
-    """Return one target for each installation that the settings select."""
+    """Return one target for each installation of the transport's library that the settings name."""
     if not target.manifest.languages[target.offer.language].installations:
         return [target]
     chosen = choices(target.manifest, ask.settings.get(target.transport, {}))
@@ -70,7 +70,7 @@ def _installations(target: Target, ask: Ask) -> list[Target]:
 
 
 def _targets_of_workload(scenario: Scenario, ask: Ask) -> Iterator[Target]:
-    """Yield the adapters that each participant needs.
+    """Yield the adapters that each participant of a workload needs.
 
     All adapters of a participant have the same language, which supports all transports of the participant's flows.
     """

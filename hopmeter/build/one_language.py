@@ -50,15 +50,16 @@ def _target(manifest: Manifest, language: str) -> Target:
 
 
 def _is_available(manifest: Manifest, language: str) -> bool:
-    """Return whether the adapter is ready or can be built on this machine."""
+    """Return whether a transport's adapter in a language is ready or can be built on this machine."""
     offer = manifest.offers[language]
     is_blocked = system.rights() is None and bool(system.missing(offer.apt))
     return (not _is_replaced(manifest, offer) and not is_blocked) or _is_ready(manifest, language)
 
 
 def _is_replaced(manifest: Manifest, offer: Offer) -> bool:
-    """Return whether another compiled language replaces an adapter: only the user can install the adapter's library,
-    and the library is missing. Python never replaces an adapter, because its latencies are not comparable."""
+    """Return whether an adapter in another compiled language is built instead, because this adapter's library is
+    missing and only the user can install it. An adapter in Python never replaces another adapter, because latencies in
+    Python are not comparable."""
     others = (each for each in manifest.offers.values() if not is_interpreted(each.language))
     return not offer.is_installed and any(each.is_installed for each in others)
 

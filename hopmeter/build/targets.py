@@ -1,4 +1,4 @@
-"""Selects the targets of a build: the adapters, and the installations that they are built for."""
+"""Selects what to build: the adapters, and the installed libraries for which they are built."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def select_targets(
 ) -> list[Target]:
     """Return the requested targets, or all targets if the user named none. Raises UsageError for an unknown name.
 
-    If `settings` (`NAME=A,B`) are given, only the targets of the selected installations are returned.
+    If `settings` (`NAME=A,B`) are given, only targets for the library installations that these settings name are
+    returned.
     """
     for language in languages:
         if language not in LANGUAGES:
@@ -93,8 +94,8 @@ def _parse(settings: Sequence[str]) -> dict[str, list[str]]:
 
 
 def choices(manifest: Manifest, given: Mapping[str, Sequence[Value]]) -> list[Manifest]:
-    """Return one manifest for each installation that the setting values select. Settings that select no installation
-    are ignored."""
+    """Return one manifest for each installation of the transport's library that the setting values name. Settings that
+    do not choose between installations are ignored."""
     known = {name: [_value(manifest, name, each) for each in values] for name, values in given.items()}
     combinations = (dict(zip(known, values, strict=True)) for values in itertools.product(*known.values()))
     return list({each.reference: each for each in map(manifest.for_installation, combinations)}.values())

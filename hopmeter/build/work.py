@@ -1,4 +1,5 @@
-"""Builds targets. The three languages are built in parallel. If one target fails, the others are still built."""
+"""Builds targets. Adapters in Rust, C++ and Python are built in parallel. If one target fails, the others are still
+built."""
 
 from __future__ import annotations
 
@@ -105,7 +106,7 @@ def build_all(
 def _order(target: Target) -> tuple[bool, float]:
     """Return a target's sort key.
 
-    Targets that depend on another target come last. Among all other targets, the longest build starts first.
+    Targets that depend on another target come last. Among independent targets, the longest build starts first.
     """
     return target.offer.after is not None, -(target.offer.build_cost.seconds if target.offer.build_cost else 0.0)
 
@@ -137,7 +138,8 @@ def _stop(begun: Sequence[Future[Outcome]]) -> None:
 
 
 def build_one(target: Target) -> Outcome:
-    """Build a target, and check that its node runs. Errors are not raised, but reported in the outcome."""
+    """Build the adapter of a target, and check that the adapter's node starts. Errors are not raised, but reported in
+    the outcome."""
     started = time.monotonic()
     outcome = Outcome(target)
     try:

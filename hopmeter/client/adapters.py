@@ -50,8 +50,8 @@ class Link:
 
 
 def manifest_of(transport: str) -> tuple[Manifest, Offer]:
-    """Return the manifest of a transport and its Python offer. Raises UsageError for an unknown transport, and
-    ConnectError for a transport without a usable Python adapter."""
+    """Return a transport's manifest, and the section of the manifest about the Python adapter. Raises UsageError for an
+    unknown transport, and ConnectError for a transport without a usable Python adapter."""
     manifest = find_transports([transport])[transport]
     offer = manifest.offers.get("python")
     if offer is None:
@@ -108,7 +108,7 @@ def _check_setting(manifest: Manifest, name: str, value: Any) -> Any:
 
 
 def adapter(manifest: Manifest, offer: Offer) -> type[Any]:
-    """Return the adapter's class. Raises ConnectError with the remedy if a package is not installed."""
+    """Return the adapter's class. Raises ConnectError with a remedy if a package of the adapter is not installed."""
     with in_words(f"{manifest.title} cannot be used"):
         try:
             return transport_class(manifest.folder / "python")

@@ -99,7 +99,8 @@ class Client:
         raise ConnectError("E-REPLY-LATE", what, "check whether the handler is busy, or wait longer: within_s=…")
 
     def _reply(self, number: int, deadline: float) -> Message | None:
-        """Return the reply to call `number`, or None at the deadline. Late replies to earlier calls are ignored."""
+        """Return the reply to call `number`, or None if the deadline passes. Late replies to earlier calls are
+        ignored."""
         while (left := deadline - time.monotonic()) > 0:
             message = self._half.next(left)
             if message is not None and message.number == number:

@@ -1,5 +1,5 @@
-"""Frames: hopmeter's 64-byte header, followed by an object's packed frames. Adapters transport these frames unchanged,
-because measurements use the same header."""
+"""Frames: hopmeter's 64-byte header, followed by an object's packed frames. Adapters can transport the frames
+unchanged, because measured messages begin with the same header."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def outgoing(
     """Return the frame's length, without the header, and a function that writes the frame into one or two transport
     buffers.
 
-    `times` are the due time and the send time in nanoseconds. By default, both times are the time of writing.
+    `times` are the due time and the send time in nanoseconds. By default, both are the time at which the frame is
+    written.
     """
     length = packed_bytes(frames)
 

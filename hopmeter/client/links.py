@@ -44,18 +44,19 @@ class Asked:
     """The number of loaned GPU tensors that each sending link end retains."""
 
     def lender(self) -> Lender | None:
-        """Return the lender for the GPU tensors of a link end, or None if tensors are copied."""
+        """Return the object that lends a link end's GPU tensors to receivers, or None if tensors are copied."""
         return None if self.share is None else Lender(self.kept)
 
     def setup(self, record: Record) -> Setup:
-        """Return the setup that an adapter receives. Settings that this program does not set have the binding side's
-        values."""
+        """Return the setup that an adapter receives. A setting that this program leaves unset gets the value that the
+        binding program uses."""
         settings = {**record.settings, **self.settings}
         ends = (record.run, record.directory, self.broker, settings, record.frame_bytes)
         return Setup(*ends, bind=self.host, advertised=self.host)
 
     def link(self, name: str, record: Record) -> Link:
-        """Return the description of a link. The address is empty until the binding side has announced it."""
+        """Return the description of a link. The link's address is empty until the program that binds the link has
+        announced the address."""
         return Link(f"{name}_{record.run}", record.frame_bytes, self.wait, record.address or "")
 
 
@@ -73,7 +74,8 @@ class End:
 
 
 def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
-    """Bind a link end and publish its address under the name. If `method` is None, publish only the record."""
+    """Bind a link end and publish its address under the name. If `method` is None, publish a record without opening a
+    link end."""
     settings = asked.manifest.resolve_settings(asked.settings)
     frame_bytes = HEADER.size + asked.largest_bytes
     record = asked.meeting.claim(name, kind, frame_bytes, settings, asked.manifest.leftovers)
@@ -85,8 +87,8 @@ def bind_end(asked: Asked, name: str, kind: str, method: Method | None) -> End:
 
 
 def connect_end(asked: Asked, name: str, kind: str, method: Method | None, within_s: float) -> End:
-    """Connect to the bound link end of this name as soon as the binding side has published it. Raises ConnectError if
-    the link end is not published in time."""
+    """Connect to the link end that another program binds under this name, as soon as its address is published. Raises
+    ConnectError if the link end is not published in time."""
     record = asked.meeting.await_end(name, kind, within_s)
     if record is None:
         whom = "serves" if kind == "rpc" else "publishes"
@@ -132,8 +134,8 @@ class TransportCache:
             return len(self._open)
 
     def lend(self, asked: Asked, record: Record, closing: ExitStack) -> Any:
-        """Return the transport of a link, opening it if needed. The transport is closed with the last link end that
-        uses it."""
+        """Return the transport of a link, and open the transport if it is not open yet. The transport is closed with
+        the last link end that uses it."""
         with self._lock:
             if record.run not in self._open:
                 # `OpenFiles` is created before the transport opens files, so that it omits files that are already open.
@@ -145,8 +147,8 @@ class TransportCache:
             return self._open[record.run].transport
 
     def note_open_files(self, record: Record) -> None:
-        """Record which files the transport of a link has opened. The process that removes the link's record needs the
-        list of these files."""
+        """Record which files the transport of a link has opened. The process that removes the link's record later uses
+        this list to remove the files."""
         with self._lock:
             note_open_files(record, self._open[record.run].open_files)
 

@@ -90,13 +90,14 @@ class Publisher:
 
     @property
     def copy_reasons(self) -> dict[str, int]:
-        """The number of GPU tensors that were copied through the host despite `share`, by reason."""
+        """The number of GPU tensors that were copied through the host despite `share`, keyed by reason."""
         return dict(self._lender.copied) if self._lender else {}
 
     def put(
         self, kind: Kind, number: int, frames: list[Any], timeout_s: float, times: tuple[int, int] | None = None
     ) -> None:
-        """Send encoded frames. `times` are the due time of the frames and the start of sending, in nanoseconds."""
+        """Send encoded frames. `times` are the time at which the frames are due and the time at which sending starts,
+        in nanoseconds."""
         record = self._end.record
         refuse_large(self.name, frames, record.frame_bytes)
         length, fill = outgoing(kind, number, record.run, frames, times)
@@ -228,7 +229,7 @@ class Subscription:
 
 
 class Subscriber:
-    """Receives objects. Each object is copied once, into its own memory."""
+    """Receives objects. Each received object is copied once, into memory of its own."""
 
     def __init__(
         self, asked: Asked, name: str, made: Decode, within_s: float, on_object: Callable[[Any], object] | None

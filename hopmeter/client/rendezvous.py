@@ -64,7 +64,7 @@ class Record:
 
 
 class Rendezvous:
-    """The rendezvous directory, as one process uses it."""
+    """Reads and writes the records in the rendezvous directory on behalf of one process."""
 
     def __init__(self, folder: str | os.PathLike[str] | None, transport: str) -> None:
         self.folder = _private(Path(folder) if folder is not None else default_folder())
@@ -113,7 +113,7 @@ class Rendezvous:
             time.sleep(LOOK_S)
 
     def kinds(self, name: str, begins: str) -> set[str]:
-        """Return the kinds of a name's records, limited to kinds that begin with `begins`."""
+        """Return those kinds of the records under a name that begin with `begins`."""
         start = f"{self._transport}.{name}."
         files = (path.name for path in self.folder.glob(f"{start}{begins}*.json"))
         return {file.removeprefix(start).removesuffix(".json") for file in files}

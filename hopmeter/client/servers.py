@@ -110,7 +110,7 @@ class Served:
         self._server, self._serving = server, server.serve(on_request)
 
     def close(self) -> None:
-        """Stop the callbacks first, then close the link end."""
+        """Stop the callbacks of the link end, and then close the link end."""
         self._serving.close()
         self._server.close()
 

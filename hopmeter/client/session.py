@@ -54,7 +54,7 @@ def connect(
 
     `folder` is the rendezvous directory; the default is a private directory of the user. `largest_bytes` is the maximum
     size of an encoded object. The default is 8 MiB, or the transport's maximum if that is less. `wait` is how receivers
-    wait: `block`, `callback` or `spin`, if the transport supports it. `broker` is the address of the transport's
+    wait (`block`, `callback` or `spin`), which the transport must support. `broker` is the address of the transport's
     broker.
 
     `host` is this machine's address. Link ends bind to `host` instead of the loopback device, so that other machines
@@ -150,7 +150,7 @@ class Session:
         device: str | None = None,
         within_s: float = WITHIN_S,
     ) -> Subscriber:
-        """Open a subscriber to the publisher of this name, which may start up to `within_s` later.
+        """Open a subscriber to the publisher with the given name, which may start up to `within_s` later.
 
         `on_object` is called with each object on one thread. Without `on_object`, call the subscriber's `receive`
         method. `as_` and `device` have the same meaning as in `decode`.
@@ -172,7 +172,7 @@ class Session:
     def client(
         self, name: str, *, as_: str | None = None, device: str | None = None, within_s: float = WITHIN_S
     ) -> Client:
-        """Open a client of the server of this name, which may start up to `within_s` later."""
+        """Open a client of the server with the given name, which may start up to `within_s` later."""
         asked = self._ready(name, "rpc")
         return self._close_later(Client(asked, name, decoder(as_, device, asked.share), within_s))
 

@@ -59,8 +59,8 @@ class ClockState(Received):
 
 
 def read_clock_state(session: str, host: str, with_sources: bool = False) -> ClockState:
-    """Read the clock state of this host. With `with_sources`, reading takes up to several seconds, so do not use this
-    option during a measurement."""
+    """Read the clock state of this host. With `with_sources`, reading the clock state takes up to several seconds, so
+    do not use `with_sources` during a measurement."""
     sources = _sources() if with_sources else {}
     named = {"session": session, "host": host, "clock": clock_id(), "sources": sources}
     return ClockState.model_validate(clock_reading() | named)

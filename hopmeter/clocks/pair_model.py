@@ -48,7 +48,7 @@ class Interval:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a clock was set, or corrected by more than its drift explains."""
+        """Whether a clock was set in the interval, or was corrected by more than its drift explains."""
         return self.deviation_ns > self.band_ns
 
 
@@ -95,7 +95,7 @@ class PairModel:
         return {self.here, self.there}
 
     def other(self, host: str) -> str:
-        """Return the name of the other host."""
+        """Return the host of this pair that is not `host`."""
         return self.there if host == self.here else self.here
 
     def middle_ns(self, host: str) -> int:
@@ -120,8 +120,8 @@ class PairModel:
 
     @cached_property
     def residual_ns(self) -> float:
-        """The largest deviation of a batch's offset from the line between its neighbours. If there are fewer than three
-        batches, the residual is the largest error bound of any batch.
+        """The largest deviation of a batch's offset from the line between the offsets of the batches before and after
+        it. If there are fewer than three batches, the residual is the largest error bound of any batch.
 
         The error of one trial may differ by up to the residual from the error that all trials share.
         """
@@ -189,7 +189,7 @@ class PairModel:
         return self._at + self._offset, -self._offset
 
     def _place(self, knots: Times, begin_ns: int, end_ns: int) -> tuple[int, int]:
-        """Return the indices of the last knot before `begin_ns` and the first knot after `end_ns`."""
+        """Return the indices of the last batch before `begin_ns` and of the first batch after `end_ns`."""
         before = np.flatnonzero((knots[:-1] <= begin_ns) & (begin_ns < knots[1:]))
         after = np.flatnonzero((knots[:-1] < end_ns) & (end_ns <= knots[1:]))
         if not len(before) or not len(after):
@@ -223,7 +223,7 @@ def _later(one: Batch, other: Batch) -> bool:
 
 
 def _deviation(place: int, changes: NDArray[np.float64], spans: NDArray[np.float64]) -> float:
-    """Return the part of an offset's change that the drift of the nearest other intervals does not explain.
+    """Return how much of the offset's change in one interval the drift of the nearest other intervals does not explain.
 
     The drift of each nearby interval predicts a change; the difference from the actual change is unexplained. The
     result is the median of the unexplained differences, weighted by interval length. If there are no other intervals, a

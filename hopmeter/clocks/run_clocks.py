@@ -93,8 +93,7 @@ class RunClocks:
         return found[0]
 
     def closures(self) -> list[Closure]:
-        """Return, for each triangle of hosts, the sum of the three offsets at a time in the middle of the hosts'
-        batches."""
+        """Return, for each triangle of hosts, the sum of the three clock offsets at a time in the middle of the run."""
         return [
             closure
             for models in self.sessions.values()
@@ -104,7 +103,7 @@ class RunClocks:
 
 
 def _clock_names(states: Iterable[ClockState]) -> dict[str, dict[str, str]]:
-    """Return, by session and host, the first host that shares the host's clock."""
+    """Return, for each session and host, the name of the first host with the same clock."""
     first: dict[tuple[str, str], str] = {}
     names: dict[str, dict[str, str]] = {}
     for state in states:
@@ -121,7 +120,7 @@ class Stretch:
     end_ns: int
 
     def on(self, host: str, step: Translation) -> Stretch:
-        """Return the same period on the clock of another host."""
+        """Return this period, translated to the clock of another host."""
         begin, end = step.apply(np.array([self.begin_ns, self.end_ns], np.int64))
         return Stretch(host, int(begin), int(end))
 

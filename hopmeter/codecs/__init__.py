@@ -50,8 +50,8 @@ def encode(obj: Any, share: str | Lender | None = None) -> list[Any]:
 
     The frames share the object's memory if possible, so do not change the object until the frames have been sent. With
     `share="cuda-ipc"` or a `Lender`, GPU tensors are sent as handles, which only receivers on this machine can open. Do
-    not change a shared tensor until the receiver has received it. Raises CodecError if no codec supports the object,
-    for example an array of Python objects.
+    not change a tensor that is sent as a handle until the receiver has received the tensor. Raises CodecError if no
+    codec supports the object, for example an array of Python objects.
     """
     try:
         return frames_of(obj) if share is None else frames_by_nodes(obj, lending.lender(share))
@@ -68,9 +68,9 @@ def decode(
     did not allocate.
 
     `as_` requests another framework, such as `"torch"` for a NumPy array. `device` requests a device, such as `"cpu"`
-    or `"cuda:0"`; the default is the sender's kind of device. If this machine has no device of that kind, the default
-    is the CPU. Frames may be any objects that support the buffer protocol. If the frames are read-only, arrays are
-    read-only too, or copied if their framework has no read-only arrays. GPU memory handles are opened only with
+    or `"cuda:0"`; the default is the sender's kind of device. If this machine has no device of the sender's kind, the
+    default is the CPU. Frames may be any objects that support the buffer protocol. If the frames are read-only, arrays
+    are read-only too, or copied if their framework has no read-only arrays. GPU memory handles are opened only with
     `share="cuda-ipc"`. Raises no error other than CodecError, even for corrupted or malicious frames.
     """
     return object_of(frames, as_, device, share is not None and bool(lending.takes_handles(share)))

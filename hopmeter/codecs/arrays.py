@@ -230,8 +230,8 @@ def from_capsule(capsule: Any) -> Array:
 
 
 def fastest_loader(direct: Callable[[], Callable[[Array], Any]], public: Any, properties: Callable[[Any], Any]) -> Any:
-    """Return `direct()` if it produces the same tensor as `public`, otherwise `public`. Both functions create a tensor
-    over an array's memory.
+    """Return the function that `direct()` returns if this function produces the same tensor as `public`; otherwise,
+    return `public`. Both functions create a tensor over an array's memory.
 
     A framework's internal function may be several times as fast as its public function, but may change in any release.
     `properties` returns the properties that are compared, such as the tensor's address, dtype, device and values.

@@ -16,31 +16,29 @@ ALIKE = 64
 
 
 def listing(node: Any, length: int | None = None) -> list[Any]:
-    """Return the node if it is a list, with `length` items if given. Raises CodecError if the node is not a list or has
-    a different length."""
+    """Return the header node if it is a list and, if `length` is given, has this length; otherwise, raise
+    CodecError."""
     if type(node) is not list or (length is not None and len(node) != length):
         raise CodecError("E-HEADER", "a node of the header does not have the form of its kind")
     return node
 
 
 def integer(node: Any) -> int:
-    """Return the node if it is an integer from 0 to 2^63 - 1. Raises CodecError if the node is not an integer in this
-    range."""
+    """Return the header node if it is an integer from 0 to 2^63 - 1; otherwise, raise CodecError."""
     if type(node) is not int or not 0 <= node < 2**63:
         raise CodecError("E-HEADER", "a length or an offset in the header is not a whole number")
     return node
 
 
 def text(node: Any) -> str:
-    """Return the node if it is a string. Raises CodecError if the node is not a string."""
+    """Return the header node if it is a string; otherwise, raise CodecError."""
     if type(node) is not str:
         raise CodecError("E-HEADER", "a name in the header is not a string")
     return node
 
 
 def one_of(node: Any, *known: Any) -> Any:
-    """Return the node if it equals one of the known values. Raises CodecError if the node equals none of the known
-    values."""
+    """Return the header node if it equals one of the known values; otherwise, raise CodecError."""
     if not any(node == value and type(node) is type(value) for value in known):
         raise CodecError(
             "E-VERSIONS-DIFFER", "the header contains an unknown word", "use the same version of hopmeter on both sides"
@@ -51,8 +49,8 @@ def one_of(node: Any, *known: Any) -> Any:
 def keys(found: list[Any]) -> list[Any]:
     """Return the keys of a dict or the members of a set. Raises CodecError if too many keys have the same hash.
 
-    Python randomizes only the hashes of strings and bytes. For keys of any other type, a sender can choose colliding
-    keys. The number of keys with the same hash is limited, because inserting such keys takes quadratic time.
+    Python randomizes only the hashes of strings and bytes, so a sender can choose keys of other types that have the
+    same hash. The number of keys with the same hash is limited, because inserting many of them takes quadratic time.
     """
     if len(found) <= ALIKE:
         return found

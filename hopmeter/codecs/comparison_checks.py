@@ -36,7 +36,7 @@ def between(least: int, most: int) -> Rule:
 
 
 def encodable(text: str) -> str:
-    """Return the reason if UTF-8 cannot encode the text, or an empty string if UTF-8 can encode it."""
+    """Return the reason why UTF-8 cannot encode the text, or an empty string if UTF-8 can encode it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -46,8 +46,8 @@ def encodable(text: str) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """Describes which objects a codec can represent. Whether a codec can represent arrays is tested by encoding and
-    decoding small arrays."""
+    """Describes which objects a codec can represent. A codec is tested with small arrays to find out whether it can
+    represent arrays."""
 
     name: str
     values: Mapping[type, Rule]
@@ -67,7 +67,7 @@ class Profile:
 def check_with(profile: Profile) -> Callable[[Encoder], Encoder]:
     """Return a decorator for `encode`.
 
-    The decorated function raises CodecError for any object that would not arrive unchanged.
+    The decorated function raises CodecError for any object that the codec cannot carry unchanged.
     """
 
     def decorate(encode: Encoder) -> Encoder:

@@ -32,7 +32,7 @@ OTHERWISE = "send a type of Python, an array or a registered dataclass, or choos
 
 @functools.lru_cache(1024)
 def conversion(kind: type) -> str:
-    """Return the suggested conversion for objects of a type."""
+    """Return a hint on how to convert objects of the given type, which no codec supports."""
     for base in kind.__mro__[:-1]:
         name = f"{base.__module__}.{base.__qualname__}"
         if name in KNOWN:

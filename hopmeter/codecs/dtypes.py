@@ -71,14 +71,14 @@ def _field(dtype: Type, name: str) -> list[Any]:
 def cache_key(dtype: Type) -> Any:
     """Return a cache key for a dtype.
 
-    NumPy ignores metadata and alignment when it compares dtypes. The key of a dtype that may have metadata or alignment
-    is therefore the dtype's object id. The cache entry must keep such a dtype alive.
+    NumPy ignores metadata and alignment when it compares dtypes, so the key of a dtype that may have either is the
+    dtype's object id. The cache entry must keep a dtype alive if the key is the dtype's object id.
     """
     return dtype if dtype.names is None and dtype.metadata is None else id(dtype)
 
 
 def from_node(node: Any, depth: int = 0) -> Type:
-    """Return the dtype that a header node describes. Raises CodecError for any node that `to_node` would not write."""
+    """Return the dtype that a header node describes. Raises CodecError for any node that `to_node` never writes."""
     if isinstance(node, str):
         return _plain_dtype(node)
     tag, itemsize, fields, *aligned = listing(node, None if len(listing(node)) == 4 else 3)

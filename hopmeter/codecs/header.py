@@ -43,7 +43,7 @@ def quote(text: str) -> str:
 
 
 def pack(body: str, frames: int, flags: int = 0) -> bytes:
-    """Return the header with the given body, which is followed by the given number of frames."""
+    """Return a header with the given body, for a message with the given number of further frames."""
     text = body.encode("ascii")
     if len(text) > MAX_BODY_BYTES:
         raise CodecError(

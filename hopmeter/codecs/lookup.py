@@ -65,7 +65,7 @@ def readers() -> dict[str, Any]:
 
 
 def codec_named(name: str) -> ModuleType:
-    """Return the codec module with a name, such as `torch`. Raises CodecError if the name is unknown."""
+    """Return the codec module with the given name, such as `torch`. Raises CodecError if the name is unknown."""
     found = codecs().get(ALIASES.get(name, name))
     if found is None:
         raise CodecError("E-UNKNOWN-CODEC", f"unknown codec {name[:40]!r}", f"known are {', '.join(codecs())}")

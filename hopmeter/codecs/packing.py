@@ -40,7 +40,7 @@ def packed_bytes(frames: Sequence[Any]) -> int:
 def pack_into(frames: Sequence[Any], target: Any) -> int:
     """Copy all frames into a writable buffer, and return the number of bytes written.
 
-    While an object is sent, its memory is copied only here.
+    While an object is sent, only this function copies the object's memory.
     """
     table, places, end = _layout_for(frames)
     into = buffer(target)
@@ -81,7 +81,8 @@ def _layout(lengths: tuple[int, ...]) -> Layout:
 
 
 def _read_layout(table: bytes) -> Layout:
-    """Return the layout that a table of frame lengths describes. Raises struct.error if the table is truncated."""
+    """Return the positions of all frames, computed from the table of frame lengths. Raises struct.error if the table is
+    truncated."""
     (count,) = COUNT.unpack_from(table)
     return _layout(struct.unpack_from(f"<{count}Q", table, COUNT.size))
 

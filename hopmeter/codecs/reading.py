@@ -77,7 +77,7 @@ class Reading:
     def inner(self, node: Any, own: str) -> Maker:
         """Return a function that builds a part of an object.
 
-        If the receiver requests the object's own framework (`own`), the part keeps the sender's framework.
+        If the receiver requests the framework of the whole object (`own`), the part keeps the sender's framework.
         """
         asked = self.as_
         if asked == own:

@@ -1,6 +1,6 @@
 """Converts objects to header nodes.
 
-Header nodes are written directly as JSON text, so that repeated nodes can be cached as text.
+Each header node is JSON text from the start, so that the text of a repeated node can be cached.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _headers: dict[str, bytes] = {}
 
 
 def frames_of(obj: Any) -> Frames:
-    """Return the list of frames `[header, memory, …]` of any object that has a codec."""
+    """Convert an object that has a codec to the list of frames `[header, memory, …]`."""
     whole = _whole.get(type(obj))
     return whole(obj) if whole else frames_by_nodes(obj)
 
@@ -42,7 +42,8 @@ class Lending(list[Any]):
 
 
 def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
-    """Return all frames of an object. If a lender (`cuda.lending.Lender`) is given, GPU tensors are sent as handles."""
+    """Return the header frame and all memory frames of an object. If a lender (`cuda.lending.Lender`) is given, GPU
+    tensors are sent as handles."""
     frames: Frames = [None] if lender is None else Lending(lender)
     body = (_writers.get(type(obj)) or writer_of(type(obj)))(obj, frames, 0)
     frames[0] = _headers.get(body) or _header(body, len(frames) - 1, getattr(frames, "flags", 0))
@@ -50,7 +51,7 @@ def frames_by_nodes(obj: Any, lender: Any = None) -> Frames:
 
 
 def node_of(obj: Any, frames: Frames, depth: int) -> str:
-    """Append a nested object's memory to `frames`, and return its header node as JSON.
+    """Append the memory of a nested object to `frames`, and return the object's header node as JSON text.
 
     `depth` is the nesting depth of the enclosing object.
     """
@@ -66,8 +67,8 @@ def node_of(obj: Any, frames: Frames, depth: int) -> str:
 def writer_of(kind: type) -> Writer:
     """Return the function that writes objects of a type.
 
-    The function is found by the package that defines the type, or by the packages that define its base classes. Raises
-    CodecError if no codec can write the type.
+    The function comes from the codec of the package that defines the type or one of its base classes. Raises CodecError
+    if no codec supports the type.
     """
     for base in kind.__mro__[:-1]:
         codec = by_root().get(base.__module__.partition(".")[0])
@@ -88,8 +89,8 @@ def refusal(obj: Any, remedy: str = "") -> CodecError:
 
 
 def part_node(obj: Any, frames: Frames, depth: int, step: str) -> str:
-    """Return the header node of a part of an object. If the part cannot be encoded, the error includes the step from
-    the object to the part, such as `.attrs`."""
+    """Return the header node of an object's part, such as an attribute. If the part cannot be encoded, the CodecError
+    names the step from the object to the part, such as `.attrs`."""
     try:
         return node_of(obj, frames, depth)
     except CodecError as error:

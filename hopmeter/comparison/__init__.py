@@ -1,1 +1,1 @@
-"""Compare two runs, a run with a baseline, or the two sides of one run. This package prints nothing."""
+"""Compare two runs, compare a run with a baseline, or compare the two sides of one run. This package prints nothing."""

@@ -59,8 +59,8 @@ def load(name: str) -> Baseline:
 def store(name: str, folders: Sequence[Path]) -> Baseline:
     """Create a baseline from runs, and return it.
 
-    Raises UsageError if the name is invalid or taken, or if fewer than three runs started at least an hour apart.
-    UsageError is also raised if the runs come from several machines or have no cell in common.
+    Raises UsageError if the name of the baseline is invalid or taken, or if fewer than three runs started at least an
+    hour apart. UsageError is also raised if the runs come from several machines or have no cell in common.
     """
     final = baselines_folder() / name
     if not NAMES.fullmatch(name):
@@ -108,7 +108,7 @@ def _start(run: Run) -> datetime:
 
 
 def _hours(starts: Sequence[datetime]) -> int:
-    """Return how many of the start times are at least an hour apart from each other."""
+    """Return the size of the largest set of start times that are all at least an hour apart."""
     found: list[datetime] = []
     for start in sorted(starts):
         if not found or (start - found[-1]).total_seconds() >= HOUR_S:

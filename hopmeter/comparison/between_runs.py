@@ -48,7 +48,8 @@ class Level:
 
     @property
     def clock_errors(self) -> tuple[float, float]:
-        """Return the amounts by which clock errors may increase and decrease the level's logarithm."""
+        """Return how much clock errors may increase and how much they may decrease the logarithm of the latency
+        level."""
         least = self.value - self.clock_us
         return math.log(self.value / least) if least > 0 else math.inf, math.log1p(self.clock_us / self.value)
 
@@ -93,7 +94,8 @@ def compare(old: Runs, new: Runs, metric: str = "p50") -> list[Change]:
 
 
 def detectable(side: Runs, metric: str = "p50") -> list[float]:
-    """Return, for each cell that all runs have, the smallest ratio that one more run would detect in 80 % of cases."""
+    """For each cell that occurs in all runs, return the smallest latency ratio that one more run would detect with a
+    probability of 80 %."""
     measured = _Measured.of(side, metric)
     common = set.intersection(*(set(run) for run in measured.levels))
     tables = _tables(measured.rows).values()
@@ -112,14 +114,14 @@ def _detectable(keys: Sequence[Key], measured: _Measured) -> list[float]:
 
 
 def drift(changes: Iterable[Change]) -> dict[str, float]:
-    """Return the ratio of the new to the old latency of each control cell, by the cell's name. Control cells show how
-    much the machine itself changed between the runs."""
+    """For each control cell, return the new latency divided by the old latency, keyed by the cell's name. Control cells
+    show how much the machine itself changed between the runs."""
     return {each.name: each.ratio for each in changes if each.is_control and each.ratio is not None}
 
 
 def _levels(run: Run, metric: str) -> Levels:
-    """Return each cell's latency level in one run. The level is the median in the run's table or, for another
-    percentile, a level fitted to the trials."""
+    """Return each cell's latency level in one run. The level is the median that the run's table shows or, for a
+    percentile other than the median, a level fitted to the trials."""
     measured = matching.rows_by_key(run)
     if metric == "p50" and any(row["rounds"] is not None for row in measured.values()):
         return {key: _shown_level(row) for key, row in measured.items() if row["rounds"] is not None and row.ok}
@@ -161,8 +163,8 @@ def _change(key: Key, before: _Measured, after: _Measured, metric: str) -> Chang
 
 
 def _side(key: Key, side: _Measured) -> Side | None:
-    """Return one side of a cell's comparison, or None if no run has the cell. The side's value is the geometric mean
-    over its runs."""
+    """Return the old or the new side of a cell's comparison, or None if no run of that side has the cell. The value of
+    a side is the geometric mean of the cell's latency levels in the runs of that side."""
     own = [run[key] for run in side.rows if key in run]
     values = [run[key].value for run in side.levels if key in run]
     if not own:
@@ -172,13 +174,13 @@ def _side(key: Key, side: _Measured) -> Side | None:
 
 
 def _leave_open(change: Change) -> Change:
-    """Return the change without a verdict, and with the reason why two single runs give no verdict."""
+    """Return the change of a cell, marked as undecided because two single runs give no verdict."""
     return change if change.reason or change.verdict != UNDECIDED else replace(change, reason=SINGLE)
 
 
 def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, after: _Measured) -> list[Change]:
-    """Add estimates to the undecided changes of cells that all runs have. All other undecided changes get the reason
-    why they are undecided."""
+    """Estimate the undecided change of each cell that occurs in all runs. For each undecided change without an
+    estimate, give the reason."""
     runs = [*before.levels, *after.levels]
     is_open = [each.verdict == UNDECIDED and not each.reason for each in table]
     usable = [
@@ -199,8 +201,8 @@ def _estimate(keys: Sequence[Key], table: Sequence[Change], before: _Measured, a
 
 
 def _clock_errors(key: Key, old: Sequence[Levels], new: Sequence[Levels]) -> tuple[float, float]:
-    """Return the amounts by which clock errors may increase and decrease the logarithm of new / old. Each run has its
-    own clock error."""
+    """Return how much clock errors may increase and how much they may decrease the logarithm of new / old latency. The
+    clock error differs from run to run."""
     (old_high, old_low), (new_high, new_low) = (
         np.mean([run[key].clock_errors for run in side], axis=0) for side in (old, new)
     )

@@ -1,4 +1,4 @@
-"""Define the change of one cell between two sides: its ratio, the confidence interval of the ratio, and the verdict."""
+"""Define the change of a cell between the old and the new side: a ratio, its confidence interval and a verdict."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ MISSED, SHARE = "missed", "missed_share"
 
 
 class Estimated(Protocol):
-    """The estimated change of one cell, computed from rounds or from runs: a ratio of latencies, or a difference of
-    shares."""
+    """The estimated change of one cell between two sides: a ratio of latencies, or a difference of shares of missed
+    deadlines."""
 
     def p_value(self, threshold: float) -> float:
         """Return the one-sided p-value of the hypothesis that the change is at most `threshold`."""
@@ -37,15 +37,16 @@ class Estimated(Protocol):
         """Return the confidence interval of the change at a significance level such as 0.05."""
 
     def detectable(self, level: float) -> float:
-        """Return the smallest change that would be detected in 80 % of cases at the significance level `level`."""
+        """Return the smallest change that a test at the significance level `level` would detect with a probability of
+        80 %."""
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict for a confidence interval from `low` to `high`."""
+        """Return the verdict on a change whose confidence interval is `low` to `high`."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimated logarithm of the new latency / the old latency, with standard error and degrees of freedom."""
+    """The estimated logarithm of new latency / old latency, with its standard error and degrees of freedom."""
 
     difference: float
     error: float
@@ -68,7 +69,8 @@ class Estimate:
         return math.exp(low), math.exp(min(high, 700.0))
 
     def detectable(self, level: float) -> float:
-        """Return the smallest ratio that would be detected in 80 % of cases at the significance level `level`."""
+        """Return the smallest latency ratio that a test at the significance level `level` would detect with a
+        probability of 80 %."""
         return detectable(self.error, self.freedom, level) * math.exp(min(self.below, 700.0))
 
     def clocks_decide(self, level: float) -> bool:
@@ -96,8 +98,8 @@ class Side:
 
     @classmethod
     def of(cls, rows: Sequence[Row], value: float | None) -> Side:
-        """Return one side of a cell's comparison, with the combined status, losses and failures of the cell in all of
-        the side's runs."""
+        """Combine the status, losses and failures of a cell in all runs of one side, and return that side of the
+        comparison."""
         worst = next((row for row in rows if row["status"] != "ok"), rows[0])
         lost = sum(int(row["lost"] or 0) for row in rows)
         failed = sum(not trial["good"] for row in rows for trial in row.trials)
@@ -106,8 +108,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one cell between two sides. If `verdict` is `undecided` and there is no estimate, `reason` says why
-    the change is undecided."""
+    """The change of one cell between two sides. If a change has the verdict `undecided` and no estimate, `reason` says
+    why."""
 
     row: Row
     """The cell's row in the newest run that contains it."""
@@ -146,7 +148,7 @@ class Change:
     @property
     def ratio(self) -> float | None:
         """Return the displayed new latency divided by the displayed old latency, or None for a change of shares. The
-        displayed confidence interval is the interval of the estimate, not of the ratio of displayed values."""
+        displayed confidence interval was computed for the estimate, not for the ratio of the displayed values."""
         if self.is_share or self.old is None or self.new is None or not self.old.value or self.new.value is None:
             return None
         return self.new.value / self.old.value
@@ -165,7 +167,7 @@ class Change:
         return " ".join(filter(None, words))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the change as an object for one line of `hopmeter compare --json`."""
+        """Convert the change to the JSON object that `hopmeter compare --json` prints as one line."""
         reason, code = split_code(self.reason)
         return {
             **{name: self.cell[name] for name in ("transport", "language", "profile", *AXES, *NAMES, "payload_bytes")},
@@ -188,14 +190,14 @@ class Change:
 
 
 def judge_tables(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes of several tables with their verdicts."""
+    """Return the changes of the cells in several tables, each change with its verdict."""
     groups = dict.fromkeys(each.cell.group for each in changes)
     return [found for key in groups for found in judge([each for each in changes if each.cell.group == key])]
 
 
 def judge(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes of one table with verdicts. The confidence intervals of all changes in the table hold
-    simultaneously."""
+    """Return the changes of the cells in one table, each change with its verdict. The confidence intervals in a table
+    are wide enough to hold simultaneously."""
     many = sum(each.estimate is not None for each in changes)
     return [_judge_one(each, each.alpha / many) if each.estimate else each for each in changes]
 
@@ -214,8 +216,8 @@ FEW_ROUNDS = tag("W-FEW-ROUNDS", "fewer than three rounds have a good trial of b
 
 
 def no_ratio(who: str) -> str:
-    """Return the message for a change that has no ratio because `who`, such as "the old side", has no value above
-    zero."""
+    """Return the message for a change without a ratio. `who`, such as "the old side", is the side that has no value
+    above zero."""
     return tag("W-SIDE-NO-VALUE", f"{who} has no value above zero for this metric")
 
 

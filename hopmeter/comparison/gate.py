@@ -27,7 +27,8 @@ class Rule:
 
     @property
     def threshold(self) -> float:
-        """Return the maximum allowed ratio, or the maximum allowed difference of shares."""
+        """Return the maximum latency ratio, or the maximum increase of the share of missed deadlines, that the rule
+        allows."""
         return self.percent / 100 + (self.metric != MISSED)
 
     @property
@@ -86,8 +87,8 @@ def _rule(text: str) -> Rule:
 
 
 def failures(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]:
-    """Return the changes that make the gate fail. Holm's procedure corrects the significance tests for the number of
-    tested changes."""
+    """Return the changes that make the gate fail. The significance tests of all changes are corrected with Holm's
+    procedure, because many tests are made at once."""
     broken = [Failure(each, why) for each in next(iter(changes.values())) if (why := _breakage(each))]
     found = [*broken, *_worse(gate, changes)]
     if gate.strict:
@@ -114,8 +115,7 @@ def _worse(gate: Gate, changes: Mapping[str, Sequence[Change]]) -> list[Failure]
 
 
 def _breakage(change: Change) -> str:
-    """Return what went wrong on the new side but not on the old side, such as lost messages. Return an empty string if
-    nothing went wrong."""
+    """Return what went wrong with the cell on the new side only, such as lost messages, or an empty string."""
     old, new = change.old, change.new
     if old is None or new is None or old.status != "ok":
         return ""

@@ -1,4 +1,4 @@
-"""Compare the two sides of one run. Both sides were measured in the same rounds, or in alternating turns of a duet."""
+"""Compare the two sides of one run, which measured both sides in the same rounds or in alternating turns of a duet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopmeter.statistics import CellPair, Ranking, fit, level_of_result
 
 
 def has_sides(run: Run) -> bool:
-    """Return whether a run was measured with `--against`."""
+    """Return whether a run was measured with the option `--against`, which gives the run two sides."""
     return any(row.cell.comparison.side == NEW for row in run.rows)
 
 
@@ -24,7 +24,7 @@ def is_comparable(run: Run) -> bool:
 
 
 def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
-    """Return the change of each cell that was measured on two sides, table by table."""
+    """Return the change of each cell that was measured on both sides of a run, table by table."""
     trials, changes = trial_values.values(run), []
     by_id = {row.id: row for row in run.rows}
     for rows in trial_values.tables(compared_rows(run)).values():
@@ -41,7 +41,8 @@ def compare_sides(run: Run, metric: str = "p50") -> list[Change]:
 def _fit_duets(old: Row, new: Row, trials: trial_values.Values, metric: str) -> Ranking | None:
     """Compare two sides turn by turn, or return None if the sides were not measured as duets.
 
-    Each launch of a duet counts as a round. One turn of a duet has too few messages for percentiles above the median.
+    Each launch of a duet counts as one round of the comparison. A percentile above the median cannot be compared turn
+    by turn, because one turn of a duet has too few messages.
     """
     is_possible = metric == "p50" and old["status"] == new["status"] == "ok"
     observations = trial_values.duet_observations(old, new, trials) if is_possible else []
@@ -59,8 +60,8 @@ def _change(old: Row, new: Row, ranking: Ranking, metric: str) -> Change:
 
 
 def _side(row: Row, ranking: Ranking, metric: str) -> Side:
-    """Return one side of a cell's comparison. The side's value is the median in the run's table or, for another
-    percentile, the fitted level."""
+    """Return the old or the new side of a cell's comparison. The value of a side is the median that the run's table
+    shows or, for a percentile other than the median, the fitted level."""
     if row.id not in ranking.levels:
         return Side.of([row], None)
     shown = row.p50 if metric == "p50" else None
@@ -76,7 +77,7 @@ def _why_undecided(ranking: Ranking, pair: CellPair | None) -> str:
 
 
 def estimate(pair: CellPair, new: str) -> Estimate:
-    """Convert the latency ratio of a pair, which is slower / faster, to an estimate of new / old.
+    """Convert the latency ratio of a pair, slower / faster, to an estimate of new / old latency.
 
     The degrees of freedom come from the rounds of the compared pair alone. Other cells of the table add no degrees of
     freedom, because the noise of cells is correlated.

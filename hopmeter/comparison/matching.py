@@ -17,19 +17,20 @@ CONTROLS = ("memory", "shm", "synthetic")
 
 
 def key(cell: Cell) -> Key:
-    """Return the properties that identify a cell in every run. These properties do not include library versions."""
+    """Return the conditions that identify a cell in every run. Library versions are not part of a cell's key."""
     named = (cell.axes.transport, cell.axes.language, cell.carriage.profile, cell.comparison.alongside)
     return *named, *table_key(cell)
 
 
 def rows_by_key(run: Run) -> dict[Key, Row]:
-    """Return a run's measured rows, each under its key. Rows of the old side are omitted."""
+    """Return a run's measured rows in a dictionary, keyed by the conditions of each row's cell. If the run has two
+    sides, the rows of the old side are omitted."""
     return {key(row.cell): row for row in compared_rows(run) if row.cell.comparison.side != OLD}
 
 
 def compared_rows(run: Run) -> list[Row]:
-    """Return the measured rows that have a latency. A row for a whole workload has no latency, but the rows for its
-    flows and paths do."""
+    """Return the measured rows that have a latency. The row of a whole workload has no latency, but the rows of the
+    workload's flows and paths do."""
     return [row for row in run.measured_rows if not row.cell.is_whole_workload]
 
 
@@ -39,7 +40,7 @@ def deadline_rows(run: Run) -> list[Row]:
 
 
 def is_control(cell: Cell) -> bool:
-    """Return whether a cell is a control cell, which shows how the machine drifts."""
+    """Return whether a cell is a control cell, which shows how the speed of the machine drifts between runs."""
     return cell.axes.transport in CONTROLS
 
 

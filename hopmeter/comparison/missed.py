@@ -1,4 +1,5 @@
-"""Compare the shares of missed deadlines of two sides, for whole workloads and for flows and paths with a deadline."""
+"""Compare two sides by their shares of missed deadlines: for whole workloads, and for flows and paths that have a
+deadline."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ Counts = dict[Key, tuple[Row, list[ShareTrial]]]
 
 
 def verdict(low: float, high: float) -> str:
-    """Return the verdict for a confidence interval of the new minus the old share of missed deadlines."""
+    """Return the verdict on a change of the share of missed deadlines, from the confidence interval of new minus old
+    share."""
     if low > 0 or high < 0:
         return "more_missed" if low > 0 else "fewer_missed"
     return "same" if low >= -MARGIN and high <= MARGIN else UNDECIDED
@@ -34,8 +36,8 @@ def verdict(low: float, high: float) -> str:
 class BetweenRounds:
     """The difference between two shares of missed deadlines within one run.
 
-    The difference is significant only if two tests agree. One test uses the spread between trials, and the other test
-    treats the counts as random.
+    The difference is significant only if two tests agree: one test uses the spread between trials, and the other treats
+    the numbers of missed deadlines as random.
     """
 
     found: ShareDifference
@@ -48,18 +50,19 @@ class BetweenRounds:
         return max(float(by_rounds), self.found.counts_p_value / 2)
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the confidence interval of the difference at a significance level. The interval includes 0 if the two
-        counts of missed deadlines do not differ significantly."""
+        """Return the confidence interval of the difference of shares at a significance level such as 0.05. The interval
+        includes 0 if the two counts of missed deadlines do not differ significantly."""
         half = quantile(level, self.found.freedom) * self.found.error
         low, high = self.found.difference - half, self.found.difference + half
         return (min(low, 0.0), max(high, 0.0)) if self.found.counts_p_value > level else (low, high)
 
     def detectable(self, level: float) -> float:
-        """Return the smallest difference that would be detected in 80 % of cases at the significance level `level`."""
+        """Return the smallest difference of shares that a test at the significance level `level` would detect with a
+        probability of 80 %."""
         return reach(level, self.found.freedom) * self.found.error
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict for a confidence interval of the difference."""
+        """Return the verdict on a difference of shares whose confidence interval is `low` to `high`."""
         return verdict(low, high)
 
 
@@ -67,8 +70,8 @@ class BetweenRounds:
 class BetweenRuns:
     """The difference between the shares of missed deadlines of two sides, whose runs were measured at different hours.
 
-    The difference is significant only if two tests agree. One test uses the spread between runs, and the other test
-    uses the spread within runs.
+    The difference is significant only if two tests agree: one test uses the spread between runs, and the other uses the
+    spread within runs.
     """
 
     found: ShareRuns
@@ -82,16 +85,18 @@ class BetweenRuns:
         return max(each.p_value(odds_ratio) for each in self._tests())
 
     def bounds(self, level: float) -> tuple[float, float]:
-        """Return the confidence interval of the difference, computed from odds ratios relative to the old share."""
+        """Return the confidence interval of the difference of shares, computed from odds ratios relative to the old
+        share."""
         ends = [end for each in self._tests() for end in map(self._difference_of, each.bounds(level))]
         return min(self.difference, *ends), max(self.difference, *ends)
 
     def detectable(self, level: float) -> float:
-        """Return the smallest difference that would be detected in 80 % of cases at the significance level `level`."""
+        """Return the smallest difference of shares that a test at the significance level `level` would detect with a
+        probability of 80 %."""
         return self._difference_of(max(each.detectable(level) for each in self._tests()))
 
     def verdict(self, low: float, high: float) -> str:
-        """Return the verdict for a confidence interval of the difference."""
+        """Return the verdict on a difference of shares whose confidence interval is `low` to `high`."""
         return verdict(low, high)
 
     def _tests(self) -> list[Estimate]:
@@ -99,7 +104,7 @@ class BetweenRuns:
         return [Estimate(self.found.difference, *each) for each in parts]
 
     def _difference_of(self, odds_ratio: float) -> float:
-        """Return the difference of shares that corresponds to an odds ratio relative to the old share."""
+        """Convert an odds ratio relative to the old share to a difference of shares."""
         return _share(self.found.old + math.log(odds_ratio)) - _share(self.found.old)
 
 

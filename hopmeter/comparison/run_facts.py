@@ -1,5 +1,5 @@
-"""Write sentences about the two sides of a comparison: the runs of each side, and every other difference between the
-sides."""
+"""Write sentences that name the runs on each side of a comparison, and everything else in which the two sides
+differ."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hopmeter.plan.sides import NEW
 
 
 def notes(old: Runs, new: Runs) -> list[str]:
-    """Return sentences that name the compared runs, and the library versions and system properties in which they
-    differ."""
+    """Return sentences that name the compared runs, and sentences that list the differences in library versions and
+    system properties."""
     differences = _differences(old, new)
     also = [f"Also different: {', '.join(differences)}."] if differences else []
     return [f"Old: {describe(old)}. New: {describe(new)}.", *also]
 
 
 def notes_of_sides(run: Run) -> list[str]:
-    """Return sentences that name the old side's commit, and the library versions that differ between the sides of a
-    run."""
+    """Return sentences that name the commit of a run's old side, and the library versions in which the two sides
+    differ."""
     commit = run.text("against_commit")
     rows = {row.id: row for row in run.measured_rows}
     pairs = [
@@ -46,7 +46,7 @@ def describe(side: Runs) -> str:
 
 
 def _start(run: Run) -> str:
-    """Return a run's start time to the minute, or the stored text if it is not a date."""
+    """Return a run's start time, precise to the minute, or the stored text if that text is not a date."""
     text = run.text("started")
     try:
         return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
@@ -64,7 +64,7 @@ def _differences(old: Runs, new: Runs) -> list[str]:
 
 
 def _facts(side: Runs) -> dict[str, set[str]]:
-    """Return all values that each version or system property has in the runs of one side."""
+    """Return each library version and system property with all its values in the runs of one side."""
     found: dict[str, set[str]] = {}
     for run in side.runs:
         machine = run.part("machine")

@@ -1,4 +1,4 @@
-"""Read the percentiles of individual trials, on which all comparisons are based."""
+"""Read the latency percentiles of individual trials, from which all comparisons are computed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Values = dict[tuple[str, int], dict[str, Any]]
 
 
 def values(run: Run) -> Values:
-    """Return all rows of `trials.parquet` by cell and trial number. Trials of the flows and paths of a workload are
-    included."""
+    """Return all rows of `trials.parquet`, keyed by cell id and trial number. The rows include the trials of a
+    workload's flows and paths."""
     rows = [*read_rows(run.folder / "trials.parquet"), *run.flow_trials]
     return {(row["cell"], row["trial"]): row for row in rows}
 
 
 def share_trials(row: Row, trials: Values) -> list[ShareTrial]:
-    """Return how many deadlines each good trial of a row missed, with the trial's round. Return an empty list if the
+    """For each good trial of a row, return the number of missed deadlines and the round. Return an empty list if the
     run did not record deadlines."""
     own = [trial for (cell, _), trial in trials.items() if cell == row.id and trial["good"]]
     return [
@@ -37,7 +37,7 @@ def column(row: Row, metric: str) -> str:
 
 
 def observations(rows: Iterable[Row], trials: Values, metric: str) -> list[Observation]:
-    """Return one observation for each good trial of the given rows."""
+    """Return one observation, a latency, for each good trial of the given rows."""
     return [each for row in rows for each in _of_row(row, trials, metric)]
 
 
@@ -52,8 +52,8 @@ def _of_row(row: Row, trials: Values, metric: str) -> list[Observation]:
 
 
 def duet_observations(old: Row, new: Row, trials: Values) -> list[Observation]:
-    """Return one observation for each side of each duet, computed from neighbouring turns. Return an empty list if the
-    run contains no duet."""
+    """Return one observation for each side of each duet, computed from the latencies of neighbouring turns. Return an
+    empty list if the run contains no duet."""
     found = []
     earlier, afters = ({trial["round"]: trial for trial in _good_duets(row, trials)} for row in (old, new))
     for number in earlier.keys() & afters.keys():
@@ -77,8 +77,8 @@ def _good_duets(row: Row, trials: Values) -> list[dict[str, Any]]:
 def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
     """Return one percentile of a trial's latency.
 
-    A median needs no minimum number of messages, because the spread between rounds shows the noise of a median. The p99
-    of a flow or path needs no minimum number of messages either, because a trial may have few messages of one flow.
+    A median is returned even for few messages, because the spread between rounds shows how noisy the median is. The p99
+    of a flow or path is returned even for few messages, because one flow may send only few messages in a trial.
     """
     if row.cell.workload is not None:
         return trial.get("median_us" if metric == "p50" else f"{metric}_us")
@@ -87,8 +87,7 @@ def _value(row: Row, trial: dict[str, Any], metric: str) -> float | None:
 
 
 def _rounds(trials: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the round of each trial. In runs of older versions, which did not record rounds, the trial number serves
-    as the round."""
+    """Return the round of each trial, or the trial number for runs of old versions, which did not record rounds."""
     return [trial["trial"] if trial.get("round") is None else trial["round"] for trial in trials]
 
 

@@ -1,2 +1,2 @@
-"""Hosts other than this machine: the agent that starts nodes on a host, and the coordinator's connection to the
-agent."""
+"""Hosts other than this machine. The package contains the agent, which starts nodes on a host, and the coordinator,
+which connects to agents."""

@@ -41,7 +41,7 @@ class Decoded:
 
     @property
     def payload(self) -> dict[str, str | int]:
-        """Return the payload in the format of a node's spec."""
+        """Return the description of the payload in the format that a node's spec uses."""
         return {"kind": "image", "width": self.size[0], "height": self.size[1]}
 
     @property
@@ -65,7 +65,7 @@ def _shape(size: Size) -> list[int]:
 
 
 def describe(facts: Mapping[str, Any]) -> str:
-    """Format the facts about decoded frames and their source file as one line."""
+    """Return one line that describes decoded frames and the file from which they were decoded."""
     many, (height, width, _), (own_height, own_width, _) = facts["frames"], facts["shape"], facts["source_shape"]
     resized = "" if (height, width) == (own_height, own_width) else f", resized from {own_width}×{own_height}"
     frames = "1 frame" if many == 1 else f"{many} frames"
@@ -74,7 +74,8 @@ def describe(facts: Mapping[str, Any]) -> str:
 
 
 def size_of(source: Source) -> Size:
-    """Return the size of a source's first frame. Raises PictureError if the source has no frame."""
+    """Return the width and height of the first frame of a source. Raises PictureError if the image or video file has no
+    frame."""
     try:
         with open_regular(source.file) as file:
             found = os.fstat(file.fileno())
@@ -92,7 +93,7 @@ def _size_of(source: Source, _: tuple[int, int]) -> Size:
 
 
 def _frames(source: Source) -> Generator[Frame, None, None]:
-    """Yield all frames of a source. Raises PictureError if the source has no frame."""
+    """Yield all frames of a source. Raises PictureError if the image or video file has no frame."""
     many = 0
     for frame in READERS[source.kind](source.file, source.size):
         many += 1
@@ -102,8 +103,8 @@ def _frames(source: Source) -> Generator[Frame, None, None]:
 
 
 def decode(source: Source, most: int | None, into: Path, check: Callable[[], None]) -> Decoded:
-    """Write the first `most` frames to a file, or all frames if `most` is None. The function `check` is called between
-    frames.
+    """Decode the first `most` frames of a source, or all frames if `most` is None, and write the frames to a file. The
+    function `check` is called between frames.
 
     Raises PictureError if a frame cannot be decoded or differs in size from the first frame, or if the frames are too
     large in total. Raises HopmeterError if the disk is full.
@@ -147,7 +148,7 @@ def _format_size(size: Size) -> str:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file for writing, and flush it to disk at the end, so that no later write-back disturbs the
+    """Open a new file for writing. At the end, flush the file to disk, so that no later write-back disturbs the
     measurement."""
     try:
         with path.open("xb") as file:

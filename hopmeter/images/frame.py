@@ -27,7 +27,7 @@ class Frame:
 
 
 def library(module: str, title: str, framework: str, file: Path) -> Any:
-    """Import a decoding library. Raises PictureError with the install command if the library is missing."""
+    """Import a decoding library. Raises a PictureError that contains the install command if the library is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as cause:

@@ -47,7 +47,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 
 
 def _mark(opened: Any) -> int | None:
-    """Return the EXIF orientation, or None if the file has no orientation or if the orientation cannot be read."""
+    """Return the EXIF orientation of an image, or None if the orientation is missing or unreadable."""
     try:
         found: int | None = opened.getexif().get(ORIENTATION)
     except BROKEN:

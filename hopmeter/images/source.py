@@ -35,7 +35,7 @@ class Source:
 
 
 def parse_source(text: str) -> Source | None:
-    """Return the source that a payload names, or None if the payload is not an image or video file.
+    """Return the source that a payload names, or None if the payload does not name an image or video file.
 
     Raises RefusedValueError if the width or the height is 0.
     """
@@ -50,7 +50,7 @@ def parse_source(text: str) -> Source | None:
 
 
 def of_file(path: Path, size: Size | None) -> Source:
-    """Return the source for a file. Any file without an image extension is treated as a video."""
+    """Return the source for a file. Every file whose extension is not an image extension is treated as a video."""
     named, _ = mimetypes.guess_type(path.name)
     is_image = named is not None and named.startswith("image/") and named not in MOVING
     return Source("image" if is_image else "video", _whole(path), size)

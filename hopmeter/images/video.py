@@ -35,7 +35,7 @@ def frames(file: Path, size: Size | None) -> Iterator[Frame]:
 def _whole(packets: Iterator[Any], stream: Any, file: Path) -> Iterator[Any]:
     """Yield the frames of a video.
 
-    Raises PictureError if a frame is corrupted, or if there are fewer frames than the file's header announces.
+    Raises PictureError if a frame is corrupted, or if the video has fewer frames than its file header announces.
     """
     found, shown = 0, 0
     for packet in packets:

@@ -1,4 +1,4 @@
-"""`hopmeter ask`: the coordinator for servers started with `hopmeter serve`. The coordinator runs one trial with the
+"""`hopmeter ask`: coordinates servers that were started with `hopmeter serve`. The coordinator runs one trial with the
 servers on their hosts and the client on this machine."""
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ WAITING = "another `hopmeter ask` is calling this server; waiting until it ends 
 
 
 def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say: Callable[[str], object]) -> Answers:
-    """Send frames to the servers at the given meeting points, and return their answers. `say` prints progress before
-    the first frame is sent.
+    """Send frames to the servers at the given meeting points, and return the servers' replies. The function `say`
+    prints the progress until the first frame is sent.
 
-    Raises HopmeterError if a server cannot be used, and InterruptedRunError on Ctrl-C before the first frame.
+    Raises HopmeterError if a server cannot be used, and InterruptedRunError if the user presses Ctrl-C before the first
+    frame.
     """
     with Alarm() as alarm, _meet(points, within_s, alarm, say) as peers:
         servers = [read_offer(name, peers[name].offer) for name in points]
@@ -60,7 +61,8 @@ def ask(asked: Frames, points: Mapping[str, MeetingPoint], within_s: float, say:
 def _meet(
     points: Mapping[str, MeetingPoint], within_s: float, alarm: Alarm, say: Callable[[str], object]
 ) -> Iterator[dict[str, Peer]]:
-    """Connect to all servers in name order, so that two commands that call the same servers do not deadlock."""
+    """Connect to all servers in the order of their names, so that two commands with the same servers do not
+    deadlock."""
     with ExitStack() as stays:
         connecting = {
             name: connect_to_peer(points[name], name, {}, within_s, alarm, partial(say, f"{name} is busy: {WAITING}"))
@@ -70,7 +72,7 @@ def _meet(
 
 
 def read_offer(name: str, offer: Mapping[str, Any]) -> Server:
-    """Return the server that an offer describes. Raises HostError for an invalid offer."""
+    """Return the server that an offer from `hopmeter serve` describes. Raises HostError if the offer is invalid."""
     with naming(name), naming_damage(name):
         transport = value_checks.word(offer, "transport", manifest.every())
         work, broker = (

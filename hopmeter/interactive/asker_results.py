@@ -1,5 +1,5 @@
-"""Formats and stores the results of `hopmeter ask`. The table contains percentiles, and the mean, std and len that the
-study of native objects reports."""
+"""Formats and stores the results of `hopmeter ask`. The table contains percentiles, and the columns mean, std and len,
+which the study of native objects reports."""
 
 from __future__ import annotations
 
@@ -51,17 +51,18 @@ class Answers:
 
     @property
     def together(self) -> str:
-        """Return the label of the table row for all servers together. No server can have this label as its name."""
+        """Return the label of the table row that combines all servers. No server can have a name that equals this
+        label."""
         return "one after the other" if self.asked.sequential else "all at once"
 
     @property
     def names(self) -> str:
-        """Return the servers' names and the number of frames from each thread, as text."""
+        """Return a text with the names of the servers and the number of frames that each thread sends."""
         each = f" by each of {self.asked.threads} threads" if self.asked.threads > 1 else ""
         return f"{' '.join(server.name for server in self.servers)}: {self.asked.frames} frames{each}"
 
     def frame_times_ns(self) -> Rows:
-        """Return, for each frame, the time from its due time to its last reply in nanoseconds."""
+        """Return, for each frame, how many nanoseconds passed from its due time to its last reply."""
         return np.asarray(self.frames["done_ns"] - self.frames["due_ns"])
 
     def calls_of(self, server: int) -> Rows:
@@ -70,7 +71,7 @@ class Answers:
 
     @property
     def lost(self) -> int:
-        """Return the number of requests without a reply."""
+        """Return the number of requests that received no reply."""
         return len(self.unanswered)
 
     def lost_calls(self, server: int) -> int:
@@ -84,12 +85,12 @@ class Answers:
 
     @property
     def elapsed_ns(self) -> int:
-        """Return the time from the due time of the first frame to the last reply."""
+        """Return the number of nanoseconds from the due time of the first frame to the last reply."""
         return int(self.calls["arrived_ns"].max() - self.calls["due_ns"].min()) if len(self.calls) else 0
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if each frame came back from each server without an error, otherwise 1."""
+        """Return 0 if every frame came back from every server without an error, otherwise 1."""
         return int(bool(self.failure or self.wrong or self.lost or not len(self.frames)))
 
 
@@ -116,7 +117,7 @@ def _statistics(values: Rows, lost: int) -> list[str]:
 
 
 def _percentile_text(values: Rows, permille: int, lost: int) -> str:
-    """Return a percentile in milliseconds, or `lost` if the percentile falls on a lost message."""
+    """Return a percentile in milliseconds as text, or `lost` if the percentile falls on a lost message."""
     if state(len(values), lost, permille) == "lost":
         return formatting.LOST
     return _ms(quantiles(values.copy(), [permille], lost)[0])
@@ -127,7 +128,7 @@ def _ms(value: float | None) -> str:
 
 
 def lines(found: Answers) -> Iterator[str]:
-    """Yield the sentences to print below the table."""
+    """Yield the sentences that are printed below the table."""
     if found.pictures:
         yield f"frames of {found.pictures}"
     if found.interrupted:
@@ -163,7 +164,7 @@ class AskerFolder(ResultFolder):
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def write(self, found: Answers) -> str:
-        """Write all results, and return their location. Return an empty string if nothing was measured."""
+        """Write all results, and return their location, or an empty string if nothing was measured."""
         if len(found.calls):
             self.write_about({**self._about, **describe(found)})
             self.add_log(LOG, self._log(found))
@@ -171,7 +172,7 @@ class AskerFolder(ResultFolder):
         return self.where
 
     def _log(self, found: Answers) -> Iterator[tuple[Any, ...]]:
-        """Yield a log line for each frame, then a line for each reply."""
+        """Yield one line of the log for each frame, then one line for each reply."""
         for one in found.frames:
             yield self._line(found.together, "", one, one["due_ns"], one["done_ns"])
         for one in found.calls[np.lexsort((found.calls["seq"], found.calls["thread"], found.calls["server"]))]:
@@ -184,7 +185,8 @@ class AskerFolder(ResultFolder):
 
 
 def describe(found: Answers) -> dict[str, Any]:
-    """Return all facts for the report except the delays. All times among these facts are in nanoseconds."""
+    """Return all facts about a run of `hopmeter ask` except the delays. All times in the returned facts are in
+    nanoseconds."""
     asked = {name: getattr(found.asked, name) for name in ("frames", "coef", "threads", "sequential", "language")}
     known = {"ideal_ns": found.asked.ideal_ns(found.servers), "works_ns": found.asked.works_ns(found.servers)}
     ended = {name: getattr(found, name) for name in ("elapsed_ns", "wrong", "lost", "failure", "interrupted")}

@@ -1,4 +1,4 @@
-"""Reads the times of each reply to `hopmeter ask`, and computes when each frame's last reply arrived."""
+"""Reads the times of all replies to `hopmeter ask`, and computes when the last reply to each frame arrived."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rows = NDArray[Any]
 
 
 def read_calls(path: Path, cell: Cell, servers: Sequence[Server]) -> tuple[Rows, Rows]:
-    """Return the replies in the samples of a trial, and the requests without a reply."""
+    """Return the replies that a trial's samples contain, and the requests that received no reply."""
     samples, numbers = Samples(path), {each: number for number, each in enumerate(servers)}
     of_client = [[numbers[each] for each in ours] for ours in servers_by_transport(servers).values()]
     found = []
@@ -52,8 +52,8 @@ def _calls(samples: Samples, ends: Sequence[Endpoint], thread: int, called: Rows
 
 
 def _holds(samples: Samples, server: int, wanted: Rows) -> Rows:
-    """Return how long a server held each request in `wanted`, or NONE_NS if the time is unknown. The samples are
-    validated, because they may come from another machine."""
+    """Return, for each request in `wanted`, how long the server held it, or NONE_NS if that time is unknown. The
+    samples are validated, because they may come from another machine."""
     found = samples.of(server, "seq", "arrived_ns", "forwarded_ns")
     holds = np.full(1 + wanted.max(initial=0), NONE_NS)
     is_known = (found["seq"] >= 0) & (found["seq"] < len(holds))

@@ -57,24 +57,25 @@ class Frames:
     language: str = "python"
 
     def works(self, servers: Sequence[Server]) -> list[str]:
-        """Return the work of each server, multiplied by `coef`. Raises UsageError if a server's work cannot be
+        """Return the work of each server, multiplied by `coef`. Raises UsageError if the work of a server cannot be
         multiplied."""
         return [multiply_work(each, self.coef) for each in servers]
 
     def works_ns(self, servers: Sequence[Server]) -> list[float] | None:
-        """Return each server's work on a frame in nanoseconds, or None if any work is `copy`, which has no known
-        duration."""
+        """Return how many nanoseconds each server works on a frame, or None if any work is `copy`, whose duration is
+        unknown."""
         works = [units.work(each) for each in self.works(servers)]
         return None if any(each["kind"] == "copy" for each in works) else [float(each.get("ns", 0)) for each in works]
 
     def ideal_ns(self, servers: Sequence[Server]) -> float | None:
-        """Return the time that a frame would take without any overhead, or None if the time of the work is unknown."""
+        """Return the time that a frame takes without any overhead, or None if the duration of the servers' work is
+        unknown."""
         works_ns = self.works_ns(servers)
         return None if works_ns is None else sum(works_ns) if self.sequential else max(works_ns)
 
     def longest_s(self, servers: Sequence[Server]) -> float:
-        """Return the longest time that the work on a frame can take. The work takes longest if all threads and servers
-        share one core."""
+        """Return the longest time that the servers' work on a frame can take. The work takes longest when all threads
+        and servers share one core."""
         return sum(self.works_ns(servers) or [0.0]) / 1e9 * self.threads
 
     def limit_s(self, servers: Sequence[Server]) -> float:
@@ -84,8 +85,8 @@ class Frames:
 
 
 def multiply_work(server: Server, coef: float) -> str:
-    """Return the work of a server multiplied by a factor. Raises UsageError if the work has neither a time nor a
-    size."""
+    """Multiply the work of a server, a duration or a number of bytes to copy, by a factor, and return the result.
+    Raises UsageError if the server copies the whole frame, because that work has neither a time nor a size."""
     kind, _, amount = server.work.partition(":")
     if kind == "none" or coef == 1:
         return server.work
@@ -109,8 +110,8 @@ def check_work(text: str) -> str:
 
 
 def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
-    """Return the scenario in which a client calls the given servers. The client's host is the first host. Raises
-    UsageError for options that cannot be combined with several transports."""
+    """Return the scenario in which a client calls the given servers. The first host of the scenario is the client's
+    host. Raises UsageError if an option cannot be combined with several transports."""
     by_transport = list(dict.fromkeys(each.transport for each in servers))
     if len(by_transport) == 1:
         return validate(Scenario, _one_client(asked, servers), "ask")
@@ -123,8 +124,8 @@ def make_scenario(asked: Frames, servers: Sequence[Server]) -> Scenario:
 
 
 def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
-    """Return the scenario table for one transport. Each thread has a pair: a client on this machine, and one server
-    process on each server's host."""
+    """Return the scenario table for servers that all use one transport. Each thread gets its own pair of a client on
+    this machine and a server process on each server's host."""
     return COMMON | {
         "transport": servers[0].transport,
         "language": asked.language,
@@ -143,8 +144,8 @@ def _one_client(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
 
 
 def _several_clients(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]:
-    """Return the scenario table for several transports, with one client for each transport. All clients send their
-    frames at the same due times."""
+    """Return the scenario table for servers that use several transports, with one client for each transport. All
+    clients send their frames at the same due times."""
     works = dict(zip(servers, asked.works(servers), strict=True))
     period_s = frame_period_s(asked, servers)
     participants = {each.name: {"host": each.name} for each in servers}
@@ -168,8 +169,8 @@ def _several_clients(asked: Frames, servers: Sequence[Server]) -> dict[str, Any]
 
 
 def brokers(servers: Sequence[Server]) -> dict[str, str]:
-    """Return the addresses of running brokers, by transport. Raises UsageError if servers with the same transport use
-    different brokers."""
+    """Return the addresses of brokers that are already running, keyed by transport. Raises UsageError if servers with
+    the same transport use different brokers."""
     found: dict[str, str] = {}
     for each in servers:
         if found.setdefault(each.transport, each.broker) != each.broker:
@@ -181,14 +182,14 @@ def brokers(servers: Sequence[Server]) -> dict[str, str]:
 
 
 def servers_by_transport(servers: Sequence[Server]) -> dict[str, list[Server]]:
-    """Return the servers of each transport. One client calls all servers of its transport."""
+    """Return the servers that use each transport. One client calls all servers of its transport."""
     return {
         one: [each for each in servers if each.transport == one] for one in dict.fromkeys(s.transport for s in servers)
     }
 
 
 def frame_period_s(asked: Frames, servers: Sequence[Server]) -> float:
-    """Return the interval between frames if there are several client processes. The interval includes the transfer time
-    to all servers and back, and 1.25 times the work."""
+    """Return the interval between frames, which is needed if there are several client processes. The interval is long
+    enough to transfer the frame to all servers and back, plus 1.25 times the work."""
     carried_s = 2 * len(servers) * units.payload_bytes(asked.payload) / BYTES_PER_S
     return min(1 / LEAST_HZ, 1.25 * (asked.ideal_ns(servers) or 0.0) / 1e9 + carried_s + 0.01)

@@ -63,10 +63,11 @@ GONE = "the other side has left"
 
 
 def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: float, results: Results) -> int:
-    """Connect to the publisher, measure all pairs with the given transport settings, and return the exit code.
+    """Connect to the publisher, measure all pairs of transport and plugin with the given transport settings, and return
+    the exit code.
 
-    Raises HopmeterError if the publisher is missing, has different options or disconnects, and InterruptedRunError on
-    Ctrl-C. Measurements that were finished before the error are stored.
+    Raises HopmeterError if the publisher is missing, has different options or disconnects. Raises InterruptedRunError
+    on Ctrl-C. The results of all pairs that were measured before the error are stored.
     """
     sweep()
     with Alarm() as alarm, ExitStack() as ends:
@@ -82,7 +83,7 @@ def listen(point: MeetingPoint, side: Side, settings: Sequence[str], within_s: f
 
 @contextmanager
 def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str]) -> Iterator[Study]:
-    """Plan all pairs, and compare the hosts' clocks until the `with` block ends."""
+    """Plan the trials of all pairs, and compare the clocks of both hosts until the `with` block ends."""
     session = join_hosts({PUBLISHER: peer}, LISTENER)
     capabilities, one_machine = local_capabilities(session), peer.reached.greeting.network == Greeting.own().network
     found = find_pairs(publisher, listener, one_machine)
@@ -105,7 +106,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
 
 
 def _plan(pairs: list[StudyCase], side: Side, settings: Sequence[str], capabilities: Capabilities) -> Plan:
-    """Return a plan with a cell for each pair."""
+    """Return a plan that contains a cell for each pair of transport and plugin."""
     size = "x".join(f"{side.options[name]:g}" for name in ("height", "width"))
     flow = {"payload": f"array:{size}", "rate": side.options["rate"]}
     length = {"messages": int(side.options["trials"]), "warmup": int(side.options["skip"])}
@@ -120,7 +121,7 @@ def _plan(pairs: list[StudyCase], side: Side, settings: Sequence[str], capabilit
 
 @dataclass
 class Study:
-    """All pairs of a study, and the executor that runs their trials."""
+    """All pairs of transport and plugin in a study, and the executor that runs their trials."""
 
     peer: Peer
     side: Side
@@ -128,7 +129,7 @@ class Study:
     executor: Executor
 
     def measure(self, results: Results, alarm: Alarm) -> None:
-        """Measure the pairs one by one, and report each outcome to the publisher."""
+        """Measure all pairs one by one, and report the outcome of each pair to the publisher."""
         try:
             for pair, absence in self.pairs.items():
                 alarm.check()
@@ -143,7 +144,7 @@ class Study:
                 results.show()
 
     def _tell(self, pair: StudyCase, outcome: Outcome, side: str) -> None:
-        """Report an outcome to the publisher. Raises TrialFailedError if the publisher has disconnected, and
+        """Report the outcome of a pair to the publisher. Raises TrialFailedError if the publisher has disconnected, and
         InterruptedRunError if Ctrl-C ended the trial."""
         code = split_code(outcome.reason)[1]
         if code == "E-STOPPED":
@@ -194,7 +195,7 @@ class Study:
         return self._outcome(pair, "ok" if trial.good else "failed", reason, wrong=wrong, **found)
 
     def _of_samples(self, samples: Samples) -> dict[str, Any]:
-        """Return the message counts and the sink's rows, with all times on this machine's clock."""
+        """Return the numbers of messages and the sample rows of the sink, with all times on this machine's clock."""
         rows = samples.of(ENDPOINT[LISTENER], "seq", *TIMES)
         sent = samples.of(ENDPOINT[PUBLISHER], "sent_ns")["sent_ns"]
         clocks = self._set_clock(rows) if len(rows["seq"]) else ""
@@ -206,10 +207,10 @@ class Study:
         }
 
     def _set_clock(self, rows: dict[str, Times]) -> str:
-        """Translate the publisher's times to this machine's clock, and return a sentence that states the uncertainty of
-        the translated times. Return an empty string if both sides share a clock.
+        """Translate the publisher's times to this machine's clock, and return a sentence that states how accurate the
+        translated times are. Return an empty string if the publisher and the listener share a clock.
 
-        If the uncertainty is not smaller than the median delay, the publisher's times are removed.
+        If the uncertainty is as large as the median delay or larger, the publisher's times are removed.
         """
         if self.peer.reached.greeting.clock == Greeting.own().clock:
             return ""

@@ -1,4 +1,4 @@
-"""Connects the two commands of a pair, such as `publish` and `listen`. The listening side is an agent, and the
+"""Connects two commands that run as a pair, such as `publish` and `listen`. The listening side is an agent, and the
 connecting side is the coordinator.
 
 with listen_for_peers(point, conduct, say) as peers:             # publish, serve
@@ -42,16 +42,16 @@ REMEDIES = {
 
 
 class PeerMissingError(HopmeterError):
-    """Raised if the other command does not connect or listen within the timeout."""
+    """Raised if the other command of the pair does not connect or listen within the timeout."""
 
 
 @contextmanager
 def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str], None]) -> Iterator[PeerListener]:
-    """Listen for coordinators inside the `with` block. The function `conduct` serves one coordinator in a separate
-    process.
+    """Listen for coordinators until the `with` block ends. The function `conduct` runs in a separate process for each
+    coordinator and serves that coordinator.
 
-    `conduct` calls `agent.serve(channel, command)`. To admit the next coordinator, `conduct` returns; to end the
-    command, `conduct` calls `end_command`. Raises UsageError or ConnectError if this process cannot listen at the
+    `conduct` calls `agent.serve(channel, command)`. `conduct` returns to let the next coordinator in, or calls
+    `end_command` to end the whole command. Raises UsageError or ConnectError if this process cannot listen at the
     meeting point.
     """
     point.own_address()
@@ -62,14 +62,14 @@ def listen_for_peers(point: MeetingPoint, conduct: Conduct, say: Callable[[str],
 
 
 class PeerListener:
-    """Waits for coordinators that connect to a command."""
+    """Waits for the coordinators that connect to a command, and serves them."""
 
     def __init__(self, listener: Listener, alarm: Alarm) -> None:
         self._listener, self._alarm = listener, alarm
 
     def admit(self, within_s: float) -> int:
-        """Serve coordinators until one of them ends the command, and return the command's exit code. Raises
-        PeerMissingError if no coordinator is connected at the timeout, and InterruptedRunError on Ctrl-C."""
+        """Serve coordinators until one of them ends this command, and return the exit code of the command. Raises
+        PeerMissingError if the timeout passes while no coordinator is connected, and InterruptedRunError on Ctrl-C."""
         deadline = time.monotonic() + within_s
         while (code := self._listener.exit_code or NEXT) < FIRST:
             self._alarm.check()
@@ -86,14 +86,15 @@ class PeerListener:
 
 
 def end_command(code: int) -> None:
-    """Exit the session process and the command with the given exit code."""
+    """End both the session process and the command, with the given exit code."""
     raise SystemExit(FIRST + code)
 
 
 def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to the request `meet`: what this command offers, and the address of its nodes.
+    """Return the answer to the request `meet`: what this command offers, and the address at which its nodes are
+    reached.
 
-    Raises HopmeterError if the coordinator expects a different command, and ValueError for an invalid request.
+    Raises HopmeterError if the coordinator expects a different command, and ValueError if the request is invalid.
     """
     kind, name = value_checks.text(ask, "kind", 20), value_checks.text(ask, "name", 100)
     if (kind, name) != (point.kind, point.name):
@@ -106,7 +107,7 @@ def answer_meeting(point: MeetingPoint, ask: Ask, offer: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True)
 class Peer:
-    """A connected command whose agent has answered the request `meet`."""
+    """The other command of a pair, whose agent has answered the request `meet`."""
 
     reached: Reached
     address: str
@@ -117,7 +118,8 @@ class Peer:
     """The peer's answer to the request `meet`, which has not been validated yet."""
 
     def note(self, **message: Any) -> dict[str, Any]:
-        """Send the peer a message, and return its answer. Raises TrialFailedError if the peer has disconnected."""
+        """Send a message to the peer, and return the peer's answer. Raises TrialFailedError if the peer has
+        disconnected."""
         return self.reached.remote.connection.ask("note", **message)
 
 
@@ -130,11 +132,11 @@ def connect_to_peer(
     alarm: Alarm,
     on_busy: Callable[[], object] = lambda: None,
 ) -> Iterator[Peer]:
-    """Connect to a command as soon as it listens, and stay connected inside the `with` block.
+    """Connect to the other command as soon as it listens, and stay connected until the `with` block ends.
 
-    `host` is the name of the peer's host in plans, and `told` describes this command to the peer. If the peer is
-    serving another coordinator, this command waits without a timeout and calls `on_busy` once. Raises PeerMissingError
-    if no command listens in time, HostError if the peer is unusable, and InterruptedRunError on Ctrl-C.
+    `host` is the name that plans use for the peer's host, and `told` describes this command to the peer. If the peer is
+    busy with another coordinator, this command waits without a timeout, and calls `on_busy` once. Raises
+    PeerMissingError if no command listens in time, HostError if the peer is unusable, or InterruptedRunError on Ctrl-C.
     """
     given = check_own(point.host) if point.host else ""
     with ScratchDir() as ground, closing(_await_agent(point, host, within_s, alarm, on_busy)) as link:
@@ -145,8 +147,8 @@ def connect_to_peer(
 
 
 def _address(point: MeetingPoint, offer: dict[str, Any], host: str) -> str:
-    """Return the address that the peer states for its nodes. If both commands are on one machine, return the loopback
-    address."""
+    """Return the address that the peer gives for its nodes, or the loopback address if both commands are on one
+    machine."""
     if point.address is None:
         return LOOPBACK
     with naming_damage(host):
@@ -181,7 +183,7 @@ def _await_agent(
 
 
 def join_hosts(peers: Mapping[str, Peer], own: str) -> HostSession:
-    """Return a session with the hosts of the peers, and with this machine under the name `own`."""
+    """Return a session that contains the hosts of all peers, and this machine under the name `own`."""
     ways = [each.own_address for each in peers.values()]
     address = next((each for each in ways if each != LOOPBACK), LOOPBACK)
     addresses = {name: each.address for name, each in peers.items()}

@@ -41,7 +41,7 @@ class MeetingPoint:
 
     @property
     def opener(self) -> str:
-        """Return the command that must be started to listen at this point."""
+        """Return the command that the user has to start so that something listens at this meeting point."""
         at = f" --meet {self.address}" if self.address else ""
         return OPENERS[self.kind].format(name=self.name) + at
 
@@ -49,13 +49,14 @@ class MeetingPoint:
         return f"at {self.address}" if self.address else f'under the name "{self.name}"'
 
     def own_address(self) -> str:
-        """Return the address at which the peer reaches this machine. Raises UsageError if the address is unknown."""
+        """Return the address at which the other command reaches this machine. Raises UsageError if the address of this
+        machine is unknown."""
         return check_own(self.host or self.address.host) if self.address else LOOPBACK
 
     @contextmanager
     def listen(self) -> Iterator[socket.socket]:
-        """Yield a socket that listens inside the `with` block. Raises UsageError if the address is unusable, and
-        ConnectError if the name is in use."""
+        """Yield a socket that listens at the meeting point until the `with` block ends. Raises UsageError if the
+        address is unusable, and ConnectError if the name of the meeting point is in use."""
         if self.address is not None:
             with self.address.listen("--meet") as server:
                 yield server
@@ -77,7 +78,7 @@ class MeetingPoint:
             rendezvous.retract(self.name, self.kind, record)
 
     def entry(self, within_s: float = LOOK_S) -> HostEntry | None:
-        """Return how to reach the listening side, or None if no command listens in the directory in time."""
+        """Return how to reach the command that listens at this meeting point, or None if no command listens in time."""
         if self.address is not None:
             return HostEntry.model_validate({"listens": str(self.address), **self.credentials.files})
         record = self._rendezvous().await_end(self.name, self.kind, within_s)
@@ -105,7 +106,7 @@ def meeting_point_at(
 
 
 def check_name(name: str) -> str:
-    """Return the name if it is a valid meeting name. Raises UsageError for an invalid name."""
+    """Return the name if it is a valid meeting name. Raises UsageError if the name is invalid."""
     if re.fullmatch(f"[a-z0-9_]{{1,{LONGEST_NAME}}}", name):
         return name
     raise UsageError(
@@ -129,7 +130,7 @@ def _no_address(text: str) -> UsageError:
 
 
 def resolve(host: str) -> str:
-    """Return the IP address of a host name. Raises UsageError if the name is unknown on this machine."""
+    """Return the IP address of a host name. Raises UsageError if this machine cannot resolve the host name."""
     try:
         return socket.gethostbyname(host)
     except (OSError, UnicodeError) as cause:

@@ -40,18 +40,18 @@ OTHER_TRANSPORTS = {"ros": "ros1"}
 
 
 def plugin_name(word: str) -> str:
-    """Return hopmeter's name for a plugin."""
+    """Return hopmeter's name for the plugin that a user named."""
     return OTHER_NAMES.get(word.lower(), word.lower())
 
 
 def transport_name(word: str) -> str:
-    """Return hopmeter's name for a transport."""
+    """Return hopmeter's name for the transport that a user named."""
     return OTHER_TRANSPORTS.get(word.lower(), word.lower())
 
 
 def why_no_plugin(name: str) -> str:
-    """Return why a plugin cannot be used on this machine, with the install command. Return an empty string if the
-    plugin can be used. The function imports no framework."""
+    """Return the reason why a plugin cannot be used on this machine, with the install command, or an empty string if
+    the plugin can be used. The function imports no framework."""
     if name in WITHOUT:
         return WITHOUT[name]
     if name not in PLUGINS:

@@ -1,4 +1,5 @@
-"""`hopmeter publish`: listens, runs the sources as the agent of its host, and stores their results."""
+"""`hopmeter publish`: waits for a listener, runs the sources as the agent of its host, and stores the results of the
+sources."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ ENDING_S = 5.0
 
 
 def publish(point: MeetingPoint, side: Side, within_s: float, results: Results, fail: Fail) -> int:
-    """Wait for a listener, serve it, and return the exit code. The function `fail` prints an error."""
+    """Wait for the command `hopmeter listen`, serve it, and return the exit code. `fail` is a function that prints an
+    error."""
 
     def conduct(channel: LineChannel) -> None:
         with Alarm():
@@ -54,7 +56,7 @@ class Publisher:
         self._rows: dict[str, Times] = {}
 
     def serve(self, channel: LineChannel) -> int | None:
-        """Serve a coordinator, and return the exit code. Return None if the coordinator did not identify itself as a
+        """Serve a coordinator, and return the exit code, or None if the coordinator did not identify itself as a
         listener."""
         try:
             interrupted = serve(channel, self)
@@ -80,7 +82,7 @@ class Publisher:
         return self._results.exit_code
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Accept the listener's options, and return this command's options."""
+        """Accept the options of the listener, and return the options of this command."""
         answer = answer_meeting(self._point, ask, self._side.as_message())
         listener = Side.of(ask)
         self._has_met = True
@@ -91,7 +93,8 @@ class Publisher:
         return answer
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Handle a note from the listener: a pair begins, a pair has an outcome, or all pairs are done."""
+        """Handle a note from the listener, which says that a pair begins, that a pair has an outcome, or that all pairs
+        are done."""
         word = value_checks.word(ask, "word", ("begin", "outcome", "over"))
         if word == "over":
             self._is_over = True

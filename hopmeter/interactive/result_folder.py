@@ -36,7 +36,7 @@ class ResultFolder:
         write_json(self.folder / BY_HAND, dict(about))
 
     def add_log(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Append lines to the CSV log. A new file starts with a header."""
+        """Append lines to the CSV log. If the log file is new, a header line is written first."""
         with writing(self.log):
             self.folder.mkdir(parents=True, exist_ok=True)
             is_new = not self.log.exists()

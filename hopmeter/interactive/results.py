@@ -43,7 +43,7 @@ Rows = Mapping[str, Times]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one plugin over one transport."""
+    """The outcome of measuring one pair of plugin and transport."""
 
     middleware: str
     plugin: str
@@ -64,18 +64,18 @@ class Outcome:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return all facts for the report except the delays."""
+        """Return all facts about a pair except the delays."""
         names = ("middleware", "plugin", "status", "reason", "sent", "received", "wrong", "clocks")
         return {name: getattr(self, name) for name in names}
 
     @property
     def lost(self) -> int | None:
-        """Return the number of lost messages, or None if a count is unknown."""
+        """Return the number of lost messages, or None if the number of sent or received messages is unknown."""
         return None if self.sent is None or self.received is None else max(0, self.sent - self.received)
 
 
 def done_times(side: str, rows: Rows) -> Times:
-    """Return when each message was completed: when the listener decoded it, or when the publisher sent it."""
+    """Return the time at which each message was completed: decoded by the listener, or sent by the publisher."""
     if side == LISTENER:
         return preferring(rows["decoded_ns"], rows["arrived_ns"])
     sent: Times = rows["forwarded_ns"]
@@ -83,10 +83,10 @@ def done_times(side: str, rows: Rows) -> Times:
 
 
 def figures(side: str, rows: Rows, lost: int = 0) -> dict[str, float | None]:
-    """Return the values of a pair's table row, with all times in microseconds. A value is None if there are too few
-    messages to compute it.
+    """Return the values for the table row of a pair, with all times in microseconds. A value is None if the pair has
+    too few messages to compute the value.
 
-    Lost messages count as slower than all received messages. A percentile that falls on a lost message is infinite.
+    Lost messages count as slower than all received messages, so a percentile that falls on a lost message is infinite.
     """
     if not rows:
         return {}
@@ -121,8 +121,8 @@ def _text(value: float | None) -> str:
 
 
 def is_queue(side: str, rows: Rows) -> bool:
-    """Return whether messages queue up: whether the median delay of the last tenth of the messages is much larger than
-    that of the first tenth."""
+    """Return whether messages queue up: whether the last tenth of the messages has a much larger median delay than the
+    first tenth."""
     if not rows:
         return False
     delays = minus(done_times(side, rows), rows["due_ns"])
@@ -150,7 +150,7 @@ class Results:
         self._console.print(text, style=style, markup=False, soft_wrap=True)
 
     def add(self, outcome: Outcome) -> None:
-        """Store an outcome immediately. The table that is printed at the end shows the outcome."""
+        """Store an outcome immediately. The outcome is shown in the table that is printed at the end."""
         self.outcomes.append(outcome)
         if outcome.status != "missing":
             reason = f": {outcome.reason}" if outcome.reason else ""
@@ -172,7 +172,7 @@ class Results:
         ]
 
     def _samples(self, outcome: Outcome) -> dict[str, Any]:
-        """Return the sample columns defined in docs/metrics.md, with the pair's transport and codec."""
+        """Return the sample columns that docs/metrics.md defines, with the transport and the codec of the pair."""
         many = len(outcome.rows["seq"])
         whole = {"endpoint": ENDPOINT[self.side], "copy": 0}
         return {
@@ -184,7 +184,7 @@ class Results:
         }
 
     def show(self) -> None:
-        """Print the table, the missing pairs, and the location of the files."""
+        """Print the table, the pairs that are missing from it, and the location of the files."""
         if any(outcome.status != "missing" for outcome in self.outcomes):
             self._show_table()
         self._show_missing()

@@ -1,4 +1,4 @@
-"""`hopmeter serve`: the agent of a host. `hopmeter ask` starts servers through this agent."""
+"""`hopmeter serve`: the agent of a host, through which `hopmeter ask` starts servers."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Server:
         return answer_meeting(self.point, ask, {"transport": self.transport, "work": self.work, "broker": self.broker})
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Raise ValueError, because a server expects no notes."""
+        """Raise ValueError, because no coordinator sends notes to a server."""
         raise ValueError(f"a server does not accept messages like {str(ask)[:60]}")
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Wait until busy nodes have exited, and count the calls that the nodes of a trial have answered."""
+        """Wait until all busy nodes of a trial have exited, and count the calls that the nodes have answered."""
         answered = sum(read_head(path).count for path in trial.raw_files(ENDING_S))
         with self.calls.get_lock():
             self.calls.value += answered
@@ -59,7 +59,7 @@ class Server:
 
 
 def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Callable[[str], object]) -> int:
-    """Serve until Ctrl-C, and return the number of answered calls."""
+    """Serve coordinators until Ctrl-C, and return the number of calls that were answered."""
     _check_transport(transport)
     server = Server(point, transport, check_work(work), broker, FORK.Value("q", 0))
 
@@ -75,7 +75,7 @@ def serve(point: MeetingPoint, transport: str, work: str, broker: str, say: Call
 
 
 def _check_transport(name: str) -> None:
-    """Raise UsageError with the remedy if the transport cannot serve calls on this machine."""
+    """Raise a UsageError that contains the remedy if the transport cannot serve calls on this machine."""
     found = manifest.find_transports([name])[name]
     serving = [language for language, each in found.offers.items() if "rpc" in each.patterns]
     if not serving:

@@ -1,4 +1,4 @@
-"""The options of `publish` and `listen`, and the pairs of transport and plugin to measure."""
+"""The options of `publish` and `listen`, and the pairs of transport and plugin that both commands measure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Side:
 
     @classmethod
     def here(cls, options: dict[str, float], transports: Sequence[str], plugins: Sequence[str]) -> Side:
-        """Return the `Side` of this command. `transports` and `plugins` contain the names as the user typed them."""
+        """Return the `Side` that describes this command. `transports` and `plugins` contain names in the spelling of
+        the user."""
         own = {word: transport_name(word) for word in transports} | {word: plugin_name(word) for word in plugins}
         names = list(dict.fromkeys(map(transport_name, transports))), list(dict.fromkeys(map(plugin_name, plugins)))
         absent = {name: _why_no_transport(name) for name in names[0]} | {name: why_no_plugin(name) for name in names[1]}
@@ -46,12 +47,12 @@ class Side:
         return cls(options, *names, {name: why for name, why in absent.items() if why}, labels=labels)
 
     def as_message(self) -> dict[str, Any]:
-        """Return a message that describes this side to the other command."""
+        """Convert this side to a message for the other command."""
         return {name: value for name, value in asdict(self).items() if name != "labels"}
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Side:
-        """Return the side that the other command's message describes. Raises ValueError for an invalid message."""
+        """Return the side that the other command's message describes. Raises ValueError if the message is invalid."""
         given = value_checks.table(message, "options")
         options: dict[str, float] = {name: value_checks.number(given, name) for name in COUNTS}
         return cls(
@@ -63,7 +64,7 @@ class Side:
         )
 
     def label(self, name: str) -> str:
-        """Return a name as the user typed it."""
+        """Return the name of a transport or plugin in the spelling of the user."""
         return self.labels.get(name, name)
 
 
@@ -89,7 +90,7 @@ def _why_no_transport(name: str) -> str:
 
 
 def check_same(here: Side, there: Side) -> None:
-    """Raise UsageError if an option in SAME differs between the two sides."""
+    """Raise UsageError if the publisher and the listener differ in an option that SAME lists."""
     unlike = [
         f"--{name} {here.options[name]:g} here, {there.options[name]:g} there"
         for name in SAME
@@ -102,7 +103,7 @@ def check_same(here: Side, there: Side) -> None:
 
 @dataclass(frozen=True)
 class Absence:
-    """The reason why a pair is not measured."""
+    """The reason why a pair of transport and plugin is not measured."""
 
     reason: str
     side: str = ""
@@ -110,8 +111,8 @@ class Absence:
 
 
 def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[StudyCase, Absence | None]:
-    """Return all combinations of the requested transports and plugins; the publisher's come first. Each value is the
-    reason why a pair cannot be measured, or None if the pair can be measured."""
+    """Return all combinations of the requested transports and plugins, first those that the publisher requested. The
+    value of each combination is the reason why it cannot be measured, or None if it can be measured."""
     transports = dict.fromkeys([*publisher.transports, *listener.transports])
     plugins = dict.fromkeys([*publisher.plugins, *listener.plugins])
     sides = {LISTENER: listener, PUBLISHER: publisher}

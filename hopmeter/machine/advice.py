@@ -1,4 +1,4 @@
-"""Evaluates a machine. Each finding states a fact about the machine, the fact's effect on latency, and a remedy."""
+"""Evaluates a machine. Each finding states a fact about the machine, how the fact affects latency, and a remedy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hopmeter.machine.multicast import LOOPBACK, NONE
 
 
 def findings(machine: Machine | None = None) -> list[Finding]:
-    """Return the findings about a machine in display order.
+    """Return the findings about a machine, in the order in which they are displayed.
 
-    The default machine is this one, as described by `description.describe()`.
+    If no machine is given, the findings are about this machine, which `description.describe()` describes.
     """
     machine = machines.describe() if machine is None else machine
     return [judge(machine) for judge in JUDGES]
@@ -24,7 +24,7 @@ BUSY_PERCENT = 10.0
 
 
 def worth_telling(found: list[Finding]) -> list[Finding]:
-    """Return the findings that a report shows, which have the level `note` or `hurts`."""
+    """Return those findings that a report shows: the findings with the level `note` or `hurts`."""
     return [one for one in found if one["level"] in ("note", "hurts")]
 
 
@@ -102,8 +102,8 @@ def _steal(machine: Machine) -> Finding:
 
 
 def _load(machine: Machine) -> Finding:
-    """Evaluate the current load of other processes. The load average is used only if the CPU use is unknown, because
-    the load average may still include a run that has just ended."""
+    """Return a finding on the current load from other processes. The load average is used only if the CPU use is
+    unknown, because it may still include a run that has just ended."""
     load, busy = machine["load"], machine.get("busy_percent")
     if load is None and busy is None:
         return finding("F-LOAD", "load", "unknown", "the kernel does not report it")

@@ -38,7 +38,7 @@ ARM = 0x41
 
 
 def model(kernel: Kernel) -> str:
-    """Return the core designs, preceded by the board's name if a device tree contains the name.
+    """Return the designs of the processor's cores, preceded by the name of the board if a device tree contains it.
 
     Return `unknown` if the kernel reports neither a board nor core designs.
     """
@@ -68,7 +68,8 @@ def _design(implementer: int, part: int) -> str:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """Return the hypervisor that a device tree names, `none` if the device tree describes a board, or `unknown`."""
+    """Return the name of the hypervisor if a device tree names one, `none` if the device tree describes a board, and
+    otherwise `unknown`."""
     named = kernel.text(f"{TREE}/hypervisor/compatible").strip("\0")
     if named != UNKNOWN:
         return next((name for name in ("kvm", "xen", "vmware") if name in named), "yes")

@@ -64,10 +64,8 @@ def _model(kernel: Kernel) -> str:
 
 
 def _smt(kernel: Kernel) -> str:
-    """Return the SMT state, which is `on`, `off` or `unknown`.
-
-    If the kernel does not report the SMT state, the state is derived from the core siblings.
-    """
+    """Return whether SMT is `on`, `off` or `unknown`. If the kernel does not report the state, it is derived from the
+    core siblings."""
     active = kernel.text(f"{CPU}/smt/active")
     if active == UNKNOWN and _threads(kernel):
         return "on" if _siblings(kernel) else "off"
@@ -84,7 +82,7 @@ def _threads(kernel: Kernel) -> set[str]:
 
 
 def _slower_cores(kernel: Kernel) -> list[int]:
-    """Return the cores with less capacity than the fastest core. Return an empty list if the kernel reports no
+    """Return the cores whose capacity is below that of the fastest core, or an empty list if the kernel reports no
     capacities."""
     capacities = {
         int(path.parent.name.removeprefix("cpu")): kernel.number(str(path)) or 0
@@ -111,7 +109,7 @@ def _none(text: str) -> str:
 
 
 def _governor(kernel: Kernel) -> str:
-    """Return the frequency governor, or each governor with its number of cores if the cores differ."""
+    """Return the frequency governor of the cores or, if the cores differ, each governor with its number of cores."""
     found = Counter(kernel.text(str(path)) for path in kernel.matching(f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"))
     if len(found) > 1:
         return ", ".join(f"{name} ({count} cores)" for name, count in found.most_common())
@@ -126,8 +124,8 @@ def _turbo(kernel: Kernel) -> str:
 
 
 def _idle_exit_us(kernel: Kernel) -> int | None:
-    """Return the longest wake-up latency of all enabled idle states in microseconds, or None if the kernel reports no
-    wake-up latency."""
+    """Return the longest wake-up latency, in microseconds, among the enabled idle states, or None if the kernel reports
+    no latency."""
     latencies = [
         kernel.number(f"{state}/latency") or 0
         for state in kernel.matching(f"{CPU}/cpu0/cpuidle/state[0-9]*")
@@ -138,7 +136,7 @@ def _idle_exit_us(kernel: Kernel) -> int | None:
 
 def _halt_poll_us(kernel: Kernel) -> int | None:
     """Return how long an idle core of a virtual machine polls before it halts, or None if the driver does not report
-    the time."""
+    that time."""
     polls_ns = kernel.number("sys/module/haltpoll/parameters/guest_halt_poll_ns")
     driven = kernel.text(f"{CPU}/cpuidle/current_driver") == "haltpoll"
     return polls_ns // 1000 if driven and polls_ns is not None else None
@@ -160,7 +158,7 @@ def _system(kernel: Kernel) -> dict[str, Any]:
 
 
 def virtualisation(kernel: Kernel) -> str:
-    """Return `none`, the hypervisor's name, or `yes` if the hypervisor hides its name."""
+    """Return `none` if there is no hypervisor, the hypervisor's name, or `yes` if the hypervisor hides its name."""
     flags = kernel.field("proc/cpuinfo", "flags")
     named = kernel.text("sys/hypervisor/type")
     maker = f"{kernel.text('sys/class/dmi/id/sys_vendor')} {kernel.text('sys/class/dmi/id/product_name')}".lower()
@@ -188,8 +186,8 @@ def _load(kernel: Kernel) -> float | None:
 
 
 def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
-    """Return the percentage of the usable cores' time that other processes use while this process sleeps, or None if
-    unknown."""
+    """Return the percentage of the usable cores' time that other processes use while this process sleeps, or None if it
+    is unknown."""
     before = _core_ticks(kernel)
     time.sleep(seconds)
     after = _core_ticks(kernel)
@@ -200,14 +198,16 @@ def busy_percent(kernel: Kernel, seconds: float = WATCHED_S) -> float | None:
 
 
 def _core_ticks(kernel: Kernel) -> dict[str, tuple[int, int]]:
-    """Return (all ticks, idle ticks) since boot for each core. The time that a core waits for a disk counts as idle."""
+    """Return, for each core, the number of all clock ticks and of idle ticks since boot. Ticks during which a core
+    waits for a disk count as idle."""
     lines = [line.split() for line in kernel.text("proc/stat").splitlines() if re.match(r"cpu\d", line)]
     counted = {words[0]: [int(word) for word in words[1:9]] for words in lines if len(words) >= 9}
     return {name: (sum(ticks), ticks[3] + ticks[4]) for name, ticks in counted.items()}
 
 
 def cpu_ticks(kernel: Kernel) -> tuple[int, int] | None:
-    """Return (all ticks, stolen ticks) of all cores since boot, or None if the kernel does not report them."""
+    """Return the number of all clock ticks and of stolen ticks since boot, over all cores, or None if the kernel does
+    not report them."""
     first = kernel.text("proc/stat").partition("\n")[0].split()
     if not first or first[0] != "cpu" or len(first) < 9:
         return None

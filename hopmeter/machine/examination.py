@@ -29,7 +29,7 @@ STEPS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], list[Finding]]]] 
 
 
 def examine(name: str) -> Part:
-    """Run a step, given by its key in STEPS."""
+    """Run the step of `hopmeter doctor` that has the given key in STEPS."""
     _, look, judge = STEPS[name]
     seen = look()
     return Part(name, seen, judge(seen))

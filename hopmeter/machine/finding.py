@@ -11,7 +11,7 @@ Machine = dict[str, Any]
 
 
 class Finding(TypedDict):
-    """A line of `hopmeter doctor`, as plain data that can be stored in run.json."""
+    """One line of `hopmeter doctor`, in the form of plain data, which run.json can store."""
 
     code: str
     """The code in docs/messages.md. Findings that earlier versions of hopmeter stored have no code."""
@@ -27,8 +27,8 @@ def finding(code: str, subject: str, level: Level, says: str, remedy: str = "") 
 
 
 def plain(code: str, subject: str, value: str) -> Finding:
-    """Return a finding at the level `good` for a value, or at the level `unknown` if the kernel does not report the
-    value."""
+    """Return a finding that only states a value, at the level `good`, or at the level `unknown` if the kernel does not
+    report the value."""
     if value == UNKNOWN:
         return finding(code, subject, "unknown", "the kernel does not report this value")
     return finding(code, subject, "good", value)

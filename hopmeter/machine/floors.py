@@ -49,7 +49,7 @@ def _last_line(text: str) -> str:
 
 
 def judge(seen: dict[str, Any]) -> list[Finding]:
-    """Return a finding for each floor, or a single finding if the measurement failed."""
+    """Return a finding for each floor, or one finding that explains why the floors could not be measured."""
     if seen["failed"]:
         return [finding("F-FLOORS", "floors", "unknown", seen["failed"], BUILD)]
     return [_floor(cell) for cell in seen["cells"]]
@@ -67,8 +67,7 @@ def _floor(cell: dict[str, Any]) -> Finding:
 
 def _judge_hop(wait: str, subject: str, says: str, p50_us: float, p90_us: float) -> Finding:
     """Compare the hop's median with the usual time of a hop on idle cores, and the hop's p90 with the interval between
-    messages.
-    """
+    messages."""
     if wait != "block" and p50_us >= SPIN_US:
         cause = f"{says}: on dedicated cores, a hop takes less than 1 us, so other programs are using these cores"
         return finding("F-FLOORS", subject, "hurts", cause, "stop other programs, or ask for dedicated cores")

@@ -11,7 +11,7 @@ LONG_US = 50_000.0
 
 
 def idle_states(machine: Machine) -> Finding:
-    """Evaluate how long a core takes to wake up from its idle states."""
+    """Return a finding on how long a core takes to wake up from its idle states."""
     exit_us = machine["idle_exit_us"]
     if machine.get("no_idle_states"):
         return _awake(machine)
@@ -38,8 +38,8 @@ def idle_states(machine: Machine) -> Finding:
 
 
 def _awake(machine: Machine) -> Finding:
-    """Evaluate the idle states of a machine that is measured with the option `no_idle_states`. Without an idle driver,
-    the option has no effect, because the kernel halts idle cores anyway."""
+    """Return a finding on the idle states of a machine on which runs use the option `no_idle_states`. Without an idle
+    driver, `no_idle_states` has no effect, because the kernel halts idle cores anyway."""
     if machine.get("idle_driver", "none") in ("none", UNKNOWN):
         return finding(
             "F-AWAKE",
@@ -52,7 +52,7 @@ def _awake(machine: Machine) -> Finding:
 
 
 def _halting(polls_us: float) -> Finding:
-    """Evaluate a virtual machine whose idle cores halt.
+    """Return a finding on a virtual machine whose idle cores halt.
 
     The kernel cannot report the wake-up latency of halted cores, because the hypervisor wakes them.
     """

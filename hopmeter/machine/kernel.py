@@ -31,14 +31,15 @@ class Kernel:
             return None
 
     def selected_word(self, path: str) -> str:
-        """Return the bracketed word of a list of choices, such as `always [madvise] never`, or the whole text if it
+        """Return the word in brackets from a list of choices such as `always [madvise] never`, or the whole text if it
         contains no brackets."""
         text = self.text(path)
         _, bracket, rest = text.partition("[")
         return rest.partition("]")[0] if bracket else text
 
     def field(self, path: str, name: str) -> str:
-        """Return the value of the first line `name : value` or `name=value`, or `unknown` if there is no such line."""
+        """Return the value on the first line of the form `NAME : value` or `NAME=value`, or `unknown` if there is no
+        such line."""
         for line in self.text(path).splitlines():
             for separator in (":", "="):
                 key, found, value = line.partition(separator)

@@ -25,8 +25,8 @@ HIGHEST = 99
 
 
 def describe(kernel: Kernel) -> dict[str, Any]:
-    """Return the values of all limits, by key. Depending on the key, the value None means either that there is no limit
-    or that the limit is unknown."""
+    """Return the value of each limit, keyed by the limit's name. The value None means, depending on the limit, either
+    that there is no limit or that the limit is unknown."""
     return {
         "container": container(kernel),
         "cgroup_cpus": cgroup_cpus(kernel),
@@ -65,7 +65,7 @@ def _own_groups(kernel: Kernel) -> list[str]:
 
 
 def cgroup_cpus(kernel: Kernel) -> float | None:
-    """Return the CPU time that the cgroups grant, as a number of cores, or None if the CPU time is not limited."""
+    """Return the number of cores whose time the cgroups grant, or None if CPU time is not limited."""
     quotas = [_quota(kernel.text(f"{group}/cpu.max")) for group in _own_groups(kernel)]
     legacy_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
     period_us = kernel.number("sys/fs/cgroup/cpu/cpu.cfs_period_us")
@@ -118,7 +118,7 @@ def _capable(kernel: Kernel, bit: int) -> bool:
 
 
 def highest_priority(kernel: Kernel) -> int:
-    """Return the highest SCHED_FIFO priority that this user may set, or 0 if this user may set none."""
+    """Return the highest SCHED_FIFO priority that this user may set, or 0 if this user may not set any."""
     limit = _limit(resource.RLIMIT_RTPRIO)
     return HIGHEST if _capable(kernel, SYS_NICE) or limit == "unlimited" else min(HIGHEST, int(limit))
 

@@ -43,7 +43,7 @@ def _is_noisy(core: dict[str, Any]) -> bool:
 
 
 def _noise_remedy(quiet: list[int]) -> str:
-    """Return the remedy for a noisy core, which names two quiet cores if this machine has them."""
+    """Return the remedy for a noisy core. The remedy names two quiet cores if the machine has two."""
     if len(quiet) >= 2:
         return f"find the other programs there (top, /proc/interrupts), or measure with --cores {quiet[0]},{quiet[1]}"
     return (
@@ -67,7 +67,7 @@ def _core(core: dict[str, Any], remedy: str) -> Finding:
 
 
 def judge_sleep(errors: list[dict[str, Any]]) -> list[Finding]:
-    """Return a finding for each sleep time. Each finding says how much later than requested a thread wakes up on this
+    """For each probed sleep time, return a finding that says how much later than requested a thread wakes up on this
     machine."""
     return [_late(error) for error in errors]
 

@@ -29,7 +29,7 @@ def multicast() -> str:
 
 
 def _member(group: str) -> socket.socket:
-    """Return a socket that has joined the group on the system's default network device, as middlewares do."""
+    """Return a socket that has joined the multicast group on the system's default network device, as middlewares do."""
     member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         member.settimeout(PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Runs the probes of `hopmeter._instrument`. The keys of the results name the units."""
+"""Runs the probes of `hopmeter._instrument`. The keys in the result of a probe name the units of the values."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _steal_percent(before: tuple[int, int] | None, after: tuple[int, int] | None
 
 
 def sleep_errors() -> list[dict[str, Any]]:
-    """Measure how late a thread wakes after sleeps of 0.1, 1 and 10 ms.
+    """Measure how much later than requested a thread wakes up after sleeps of 0.1, 1 and 10 ms.
 
     Returns [{asked_ms, sleeps, p50_us, max_us}].
     """
@@ -67,7 +67,7 @@ def sleep_errors() -> list[dict[str, Any]]:
 
 
 def own_cost() -> dict[str, float]:
-    """Measure the time that the instrument itself takes for each message, and the speed of copying memory.
+    """Measure how long the instrument itself takes for each message, and how fast a core copies memory.
 
     Returns {clock_ns, clock_step_ns, message_ns, copy_bytes_per_ns}.
     """

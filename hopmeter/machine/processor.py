@@ -1,4 +1,4 @@
-"""Evaluates the processor: its cores, their kinds and frequency, and which cores are isolated."""
+"""Evaluates the processor: the number, the kinds and the frequency of its cores, and which cores are isolated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hopmeter.machine.kernel import UNKNOWN
 
 
 def cores(machine: Machine) -> Finding:
-    """Evaluate the number of available cores."""
+    """Return a finding on the number of available cores."""
     usable = len(machine["usable_cores"])
     says = f"{usable} of {machine['cores']} cores are available"
     if usable < 2:
@@ -23,7 +23,7 @@ def cores(machine: Machine) -> Finding:
 
 
 def core_kinds(machine: Machine) -> Finding:
-    """Evaluate whether some cores are slower than others."""
+    """Return a finding on whether some cores are slower than others."""
     slower = machine.get("slower_cores", [])
     if not slower:
         return finding("F-CORE-KINDS", "kinds of cores", "good", "the kernel reports one kind of core")
@@ -73,7 +73,7 @@ def turbo(machine: Machine) -> Finding:
 
 
 def smt(machine: Machine) -> Finding:
-    """Evaluate whether logical cores share a physical core."""
+    """Return a finding on whether logical cores share a physical core."""
     if machine["smt"] == "on":
         return finding(
             "F-SMT",
@@ -86,7 +86,7 @@ def smt(machine: Machine) -> Finding:
 
 
 def isolation(machine: Machine) -> Finding:
-    """Evaluate whether some cores are isolated, so that the scheduler runs no other processes on them."""
+    """Return a finding on whether some cores are isolated, so that the scheduler runs no other processes on them."""
     isolated = machine["isolated_cores"]
     if isolated not in ("", UNKNOWN):
         return finding(

@@ -1,4 +1,5 @@
-"""Formats the conclusion of `hopmeter doctor`: which results of this machine you can trust."""
+"""Formats the conclusion of `hopmeter doctor`, which says which results you can trust if they are measured on this
+machine."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ WAKING = {"F-IDLE-STATES", "F-AWAKE", "F-WAKE-UP", "F-GOVERNOR"}
 
 
 def trust(findings: Sequence[Finding]) -> str:
-    """Return sentences that say which results of this machine you can trust, given its findings."""
+    """Return sentences that say, based on the machine's findings, which results from this machine you can trust."""
     first, slow, tails, waking = (_subjects(findings, codes) for codes in (FIRST, SLOW, TAILS, WAKING))
     said = [f"Before you measure, remove the causes that also distort medians: {first}."] if first else []
     if slow:

@@ -1,9 +1,9 @@
-"""Selects the Python that runs a transport's nodes if the nodes send objects of a codec. Nodes that send objects need a
-Python that has the packages of both the transport and the codec.
+"""Selects the Python interpreter for a transport's nodes if the nodes send objects that a codec encodes. Nodes that
+send objects need a Python that has the packages of both the transport and the codec.
 
-If a framework is compatible with hopmeter's own packages, the framework is installed next to these packages. If the
-framework conflicts with hopmeter's packages, or if the transport has its own environment, hopmeter creates a joint
-environment for the transport and the framework.
+If the codec's framework is compatible with hopmeter's own packages, the framework is installed in the same environment
+as these packages. If the framework conflicts with hopmeter's packages, or if the transport has its own environment,
+hopmeter creates a joint environment for the transport and the framework.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from hopmeter.system import paths
 
 
 def interpreter(codec: str, offer: Offer) -> Interpreter | None:
-    """Return the Python that can run a transport's nodes with a codec. Return None if `hopmeter build TRANSPORT
-    --framework CODEC` has not created this Python yet.
+    """Return the Python interpreter that can run a transport's nodes with a codec. Return None if `hopmeter build
+    TRANSPORT --framework CODEC` has not created the Python environment yet.
 
-    Raises NoPythonError if only the user can install the packages, for example into the system Python.
+    Raises NoPythonError if hopmeter cannot install the packages, so that the user has to, for example into the system
+    Python.
     """
     environment = joint_environment(codec, offer)
     if environment is not None:
@@ -52,9 +53,7 @@ def interpreter(codec: str, offer: Offer) -> Interpreter | None:
 
 def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
     """Return the Python of the joint environment, or of the transport's own environment if it has the codec's packages.
-
-    Return None if neither of these environments has the codec's packages.
-    """
+    Return None if neither of these environments has the codec's packages."""
     found = own(environment)
     if found is not None and has(found, codec):
         return found
@@ -63,14 +62,14 @@ def _joint(environment: str, codec: str, offer: Offer) -> Interpreter | None:
 
 
 def _fits(found: Interpreter, codec: str) -> bool:
-    """Return whether all of a codec's packages are installed for a Python, in versions that hopmeter supports."""
+    """Return whether a Python has all packages of a codec, in versions that hopmeter supports."""
     wanted = zip(map(Requirement, requirements(codec)), versions(codec, found), strict=True)
     return all(version and each.specifier.contains(version, prereleases=True) for each, version in wanted)
 
 
 def common_codec(codecs: Sequence[str], offer: Offer) -> str | None:
     """Return the first of the given codecs whose Python has the packages of all given codecs. Return None if no codec's
-    Python has all packages."""
+    Python has the packages of all given codecs."""
     for codec in codecs:
         found = interpreter(codec, offer)
         if found is not None and all(has(found, other) for other in codecs):
@@ -87,8 +86,8 @@ def joint_environment(codec: str, offer: Offer) -> str | None:
 
 
 def apart(codec: str) -> tuple[str, ...]:
-    """Return the packages of a codec that cannot be installed next to hopmeter's own packages. Return an empty tuple
-    for any other codec."""
+    """Return the packages of a codec that cannot be installed next to hopmeter's own packages. Return an empty tuple if
+    all packages of the codec can be installed next to hopmeter's own packages."""
     return tuple(getattr(_module(codec), "APART", ()))
 
 
@@ -106,7 +105,7 @@ def requirements(codec: str) -> list[str]:
 
 
 def extra(name: str) -> list[str]:
-    """Return the packages of a hopmeter extra, as arguments for `uv pip install`."""
+    """Return the packages that an optional extra of hopmeter needs, as arguments for `uv pip install`."""
     return _declared_requirements(name)
 
 
@@ -121,9 +120,9 @@ def has(found: Interpreter, codec: str) -> bool:
 
 
 def _absent(found: Interpreter, codec: str) -> str:
-    """Return the first package of a codec that a Python lacks, or an empty string if the Python has all packages.
+    """Return the first package of a codec that is missing from a Python, or an empty string if no package is missing.
 
-    The framework's own package is checked first.
+    The package of the codec's framework is checked before the codec's other packages.
     """
     wanted = [_package(codec), *getattr(_module(codec), "ALSO", ()), "numpy"]
     missing = (each for each in wanted if each not in sys.stdlib_module_names and not _is_in(each, found.packages))
@@ -165,7 +164,7 @@ def _package(codec: str) -> str:
 
 @functools.cache
 def _declared_requirements(extra: str = "") -> list[str]:
-    """Return the requirements of hopmeter itself, or of one of its extras."""
+    """Return the package requirements that hopmeter itself, or one of its extras, declares."""
     tree = paths.checkout()
     if tree is not None:  # the installed metadata may differ from the checkout
         project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]

@@ -26,9 +26,9 @@ class UndescribedError(Exception):
 
 
 def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the description that a node prints when it is started with `--describe`.
+    """Start a node with `--describe`, and return the description that it prints.
 
-    Raises UndescribedError if the node fails.
+    Raises UndescribedError if the node fails to describe itself.
     """
     try:
         done = subprocess.run(
@@ -55,11 +55,11 @@ def ask(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any
 
 
 def describe_once(file: Path, mark: Mark, ask_node: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a node's description from a cache file, or from `ask_node` if `mark` differs from the mark in the file.
-    Raises UndescribedError if the node fails.
+    """Return a node's description from a cache file or, if `mark` differs from the mark in that file, from `ask_node`.
+    Raises UndescribedError if the node fails to describe itself.
 
-    The error about a missing Python package is also cached, because otherwise every hopmeter command would start a
-    dozen failing Pythons.
+    If a node fails because a Python package is missing, the error is also cached, because every hopmeter command would
+    otherwise start a dozen failing Pythons.
     """
     kept = _read(file, mark)
     if kept is None:

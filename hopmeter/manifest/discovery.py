@@ -15,12 +15,13 @@ from hopmeter.system import paths, toml_files
 
 
 def every(folders: Iterable[Path] | None = None) -> dict[str, Manifest]:
-    """Return all transports by name. Broken manifests are skipped, so that they do not affect other transports."""
+    """Return all transports by name. A broken manifest is skipped, so that it does not affect the transports with valid
+    manifests."""
     return _read(folders)[0]
 
 
 def broken_manifests(folders: Iterable[Path] | None = None) -> dict[str, UsageError]:
-    """Return the errors of all broken manifests, by the name of the manifest's directory."""
+    """Return the errors in all broken manifests, keyed by the name of each manifest's directory."""
     return _read(folders)[1]
 
 
@@ -51,7 +52,7 @@ def load(path: Path) -> Manifest:
 
 
 def _python(offer: Offer) -> str | None:
-    """Return the path of the Python that runs a transport's nodes and, for some transports, the broker. Return None if
+    """Return the path of the Python that runs a transport's nodes (and, for some transports, the broker), or None if
     this Python is not available."""
     try:
         found = interpreter(offer)
@@ -71,8 +72,8 @@ GROUPS: dict[str, Callable[[Manifest], bool]] = {
 
 
 def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
-    """Return the transports that are selected by transport names and by words for groups, such as `direct`. Raises
-    UsageError for an unknown name."""
+    """Return the transports that the user selects with transport names and with the names of groups, such as `direct`.
+    Raises UsageError if a transport name is unknown."""
     known = every() if manifests is None else manifests
     found: dict[str, Manifest] = {}
     for word in words:
@@ -86,8 +87,8 @@ def select_transports(words: Iterable[str], manifests: dict[str, Manifest] | Non
 def find_transports(names: Iterable[str], manifests: dict[str, Manifest] | None = None) -> dict[str, Manifest]:
     """Return the transports with the given names.
 
-    Raises UsageError for a broken manifest or an unknown name. For an unknown name, the error suggests the most similar
-    transport name.
+    Raises UsageError if a manifest is broken or a transport name is unknown. If a transport name is unknown, the error
+    suggests the most similar name.
     """
     known = every() if manifests is None else manifests
     wanted = list(names)

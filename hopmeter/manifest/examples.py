@@ -1,7 +1,7 @@
 """Finds and adapts the example of each transport and language: a small program that uses the library without hopmeter.
 
-The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's directory. The
-examples may use two further files: `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants,
+The programs are `python/example.py`, `cpp/example.cpp` and `rust/examples/NAME.rs` in the transport's directory. An
+example may use two additional files: `idl/example.*` and `rust/examples/build.rs`. Each program begins with constants,
 such as `PAYLOAD_BYTES = 1000`. hopmeter replaces the values of these constants.
 """
 
@@ -56,7 +56,7 @@ class Example:
 
     @property
     def files(self) -> dict[str, str]:
-        """Return the contents of the files that the program needs, by file name."""
+        """Return the content of each file that the example program needs, keyed by file name."""
         files = {self.program: self.text}
         if self.build_script:
             files["build.rs"] = self.build_script
@@ -82,7 +82,7 @@ class Example:
 
     @property
     def build(self) -> list[str]:
-        """Return the commands that build the program. Return an empty list if the program needs no build step."""
+        """Return the commands that build the example program, or an empty list if the program needs no build step."""
         return [*BUILD.findall(self.text), *(["cargo build --release"] if self.language == "rust" else [])]
 
     @property
@@ -92,12 +92,12 @@ class Example:
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Return the arguments that start the two sides of the program; the first side must be started first."""
+        """Return the arguments that start each of the program's two sides; the user must start the first side first."""
         return SIDES[_pattern_of_library(self.manifest, self.pattern)]
 
     @property
     def note(self) -> str:
-        """Return the reason why the program sends messages although the user makes calls.
+        """If the program sends messages although the user makes calls, return the reason.
 
         Return an empty string if the program implements the user's pattern.
         """
@@ -107,13 +107,13 @@ class Example:
 
     @property
     def run(self) -> str:
-        """Return the command that runs the program, without the argument that selects the side."""
+        """Return the command that runs the program, without the argument that says which side to run."""
         return {"rust": "target/release/example", "c++": "./example", "python": "python3 example.py"}[self.language]
 
     @property
     def install(self) -> list[str]:
-        """Return the commands that install the library and its broker. Crates need no command, because Cargo installs
-        them itself."""
+        """Return the commands that install the library and its broker. Rust crates need no command, because Cargo
+        installs them itself."""
         offer = self.manifest.offers[self.language]
         apt = " ".join(offer.apt)
         pip = " ".join(f"'{each}'" for each in offer.pip)
@@ -121,7 +121,7 @@ class Example:
 
     @property
     def crates(self) -> dict[str, Any]:
-        """Return the crates that a Rust program uses, in the adapter's versions."""
+        """Return the crates that a Rust program uses, each in the version that the adapter uses."""
         return self._used_crates("dependencies", self.text)
 
     @property
@@ -130,9 +130,9 @@ class Example:
         return self._used_crates("build-dependencies", self.build_script)
 
     def _used_crates(self, table: str, text: str) -> dict[str, Any]:
-        """Return the adapter's crates that `text` mentions.
+        """Return those crates of the adapter that occur in the source text `text`.
 
-        A crate that only the program's generated code uses must also be mentioned in the program.
+        If only generated code uses a crate, the text of the program must mention the crate too.
         """
         known = tomllib.loads((self.path.parents[1] / "Cargo.toml").read_text(encoding="utf-8")).get(table, {})
         return {name: value for name, value in known.items() if re.search(rf"\b{name.replace('-', '_')}\b", text)}
@@ -143,15 +143,15 @@ def _toml_lines(table: Mapping[str, Any]) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a dependency's value as one line of TOML."""
+    """Return the value of a dependency in Cargo.toml as one line of TOML."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{name} = {_toml(each)}' for name, each in value.items())} }}"
     return json.dumps(value)
 
 
 def _pattern_of_library(manifest: Manifest, pattern: str) -> str:
-    """Return the pattern, `rpc` or `pubsub`, that a library's example uses for calls or messages. If the library has no
-    calls of its own, the example for calls uses `pubsub`."""
+    """Return the pattern, `rpc` or `pubsub`, of the library's example for the pattern that the user wants. If the
+    library has no remote calls of its own, the example for calls uses `pubsub`."""
     return "rpc" if pattern != "pubsub" and manifest.rpc == "native" else "pubsub"
 
 
@@ -182,7 +182,7 @@ def _line(value: Value, found: re.Match[str]) -> str:
 
 
 def _literal(value: Value, before: str) -> str:
-    """Return a value as a literal in the notation of `before`, which is the literal to replace."""
+    """Return a value as a literal in the notation of the literal `before`, which it replaces."""
     if isinstance(value, bool):
         return str(value) if before in ("True", "False") else str(value).lower()
     if isinstance(value, str):
@@ -194,7 +194,7 @@ def write_examples(examples: Sequence[Example], values: Mapping[str, Value], fol
     """Write a transport's example programs and a README with the commands that run them, and return the paths of the
     written files.
 
-    `values` contains new values for the constants in the programs, by name.
+    `values` contains new values for constants in the programs, keyed by the name of the constant.
     """
     files = {name: text for example in examples for name, text in _filled_files(example, values).items()}
     files[README] = readme(examples, values)
@@ -227,7 +227,7 @@ def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
 
 
 def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]:
-    """Return the changed settings for which the example has no constant."""
+    """Return those settings that the user has changed but for which the example has no constant."""
     changed = {
         name: values[name.upper()]
         for name, setting in example.manifest.settings.items()
@@ -237,6 +237,6 @@ def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError unless a directory is new or empty."""
+    """Raise UsageError if a directory exists and is not empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError("E-EXISTS", f"{folder} exists and is not empty", "name a new folder")

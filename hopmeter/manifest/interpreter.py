@@ -1,5 +1,5 @@
-"""Selects the Python that runs a transport's nodes: hopmeter's own Python, the Python of an environment, or the system
-Python."""
+"""Selects the Python interpreter for a transport's nodes: hopmeter's own Python, the Python of an environment, or the
+system Python."""
 
 from __future__ import annotations
 
@@ -45,9 +45,8 @@ class Interpreter:
         return Path(site.getuserbase()) / f"lib/python{major}.{minor}/site-packages"
 
     def fill(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return a manifest's environment variables with `{environment}` replaced with this Python's environment
-        directory.
-        """
+        """Return the environment variables of a manifest, with `{environment}` replaced with the environment directory
+        of this Python."""
         environment = str(self.program.parents[1])
         return {name: text.replace("{environment}", environment) for name, text in variables.items()}
 
@@ -71,7 +70,8 @@ class NoPythonError(Exception):
 
 
 def interpreter(offer: Offer) -> Interpreter | None:
-    """Return a transport's Python, or None if `hopmeter build` has not created the environment of this Python yet.
+    """Return a transport's Python interpreter, or None if `hopmeter build` has not created the interpreter's
+    environment yet.
 
     Raises NoPythonError if only the user can install the transport's Python.
     """
@@ -88,7 +88,7 @@ def ours() -> Interpreter:
 
 
 def folder(name: str) -> Path:
-    """Return the environment directory of a transport or codec."""
+    """Return the directory of the Python environment of a transport or codec."""
     return paths.environment_folder() / name
 
 
@@ -103,8 +103,8 @@ def own(name: str) -> Interpreter | None:
 def system_with_ours() -> Interpreter | None:
     """Return the system Python, with hopmeter's package directory added to its package directories.
 
-    Return None if the system Python and hopmeter's Python differ in their minor versions, because compiled packages
-    then cannot be imported. Raises NoPythonError if there is no system Python.
+    Return None if the minor versions of the system Python and hopmeter's Python differ, because compiled packages
+    cannot be imported then. Raises NoPythonError if there is no system Python.
     """
     found, own_packages = system(), ours().packages
     about = _about(found.program)
@@ -135,7 +135,7 @@ def system() -> Interpreter:
 
 
 def _about(program: Path) -> tuple[tuple[int, ...], bool, list[str]] | None:
-    """Return a Python's version, whether it is in a virtual environment, and its package directories.
+    """Return the version of a Python, whether it is in a virtual environment, and its package directories.
 
     Return None if the Python cannot be started.
     """

@@ -1,4 +1,4 @@
-"""Formats the documentation page about the transports' capabilities by language.
+"""Formats the documentation page that lists what each transport supports in each language.
 
 `python -m hopmeter.manifest.matrix` prints the page.
 """
@@ -45,7 +45,7 @@ NONE = "–"
 
 
 def page(manifests: Iterable[Manifest]) -> str:
-    """Return the whole page in Markdown."""
+    """Return the whole documentation page in Markdown."""
     ordered = sorted(manifests, key=lambda manifest: manifest.name)
     transports = table(
         ("transport", *LANGUAGES, "broker", "other machines", "pairs of languages", "what it is"),
@@ -59,14 +59,14 @@ def page(manifests: Iterable[Manifest]) -> str:
 
 
 def summary_row(manifest: Manifest) -> list[str]:
-    """Return the table cells of a transport: its languages, broker, network, language pairs and summary."""
+    """Return the cells of a transport's table row: its languages, broker, network, language pairs and summary."""
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
     what = manifest.summary if manifest.installable else f"Reference. {manifest.summary}"
     return [f"`{manifest.name}`", *languages, broker(manifest), network(manifest), language_pairs(manifest), what]
 
 
 def broker(manifest: Manifest) -> str:
-    """Return the title of a transport's broker and the settings that need the broker, or a dash if the transport needs
+    """Return the name of a transport's broker, with the settings that need the broker, or a dash if the transport has
     no broker."""
     broker = manifest.any_broker
     if broker is None:
@@ -75,8 +75,8 @@ def broker(manifest: Manifest) -> str:
 
 
 def network(manifest: Manifest) -> str:
-    """Return `yes` if messages can reach another machine, or the settings that are needed to reach another machine.
-    Return a dash if messages cannot reach another machine."""
+    """Return whether messages can reach another machine: `yes`, the settings that make it possible, or a dash if it is
+    impossible."""
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"
@@ -92,7 +92,7 @@ def language_pairs(manifest: Manifest) -> str:
 
 
 def offer_row(manifest: Manifest, offer: Offer) -> list[str]:
-    """Return the table cells of one adapter."""
+    """Return the cells of the table row that describes one adapter."""
     return [
         f"`{manifest.name}`",
         offer.language,
@@ -111,7 +111,7 @@ def _wait_words(offer: Offer) -> list[str]:
 def installer(part: LanguagePart, offer: Offer) -> tuple[str, str]:
     """Return an adapter's library, and who installs its packages: the user or `hopmeter build`.
 
-    The returned text is the same on every machine.
+    The returned text does not depend on the machine.
     """
     if part.user is None:
         return offer.library, _build_command(offer.apt, offer.pip)

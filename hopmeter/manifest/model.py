@@ -177,7 +177,8 @@ class Manifest(Strict):
         return self
 
     def acknowledged_by(self, settings: Mapping[str, Value]) -> str:
-        """Return who confirms a message to its sender with these settings: `broker`, `receiver` or `none`."""
+        """Return who confirms to the sender, with the given settings, that a message has arrived: `broker`, `receiver`
+        or `none`."""
         return next((each.by for each in self.acknowledgement if each.applies(settings)), "none")
 
     @property
@@ -187,7 +188,7 @@ class Manifest(Strict):
 
     @cached_property
     def offers(self) -> dict[str, Offer]:
-        """Return the transport's offer in each language, in the order of `LANGUAGES`."""
+        """Return what the transport supports in each language, in the order of `LANGUAGES`."""
         return {word: self._offer(word) for word in LANGUAGES if word in self.languages}
 
     def _offer(self, language: Language) -> Offer:
@@ -200,9 +201,10 @@ class Manifest(Strict):
         return Offer(transport=self.name, language=language, **own, **plain)
 
     def _installation(self, part: LanguagePart) -> dict[str, Any]:
-        """Return the values of the installation that the settings select.
+        """Return the manifest values that come from the installation that the settings select.
 
-        If the user's library is missing, return the values of the installation that replaces it.
+        If the library that the user installs is missing, return the values of the installation that replaces the
+        library.
         """
         chosen = {name: self._chosen.get(name, setting.default) for name, setting in self.settings.items()}
         found = (name for name, each in part.installations.items() if each.is_chosen(chosen))
@@ -230,33 +232,35 @@ class Manifest(Strict):
         return broker.model_copy(update={"own_environment": own}) if self.variables else broker
 
     def has_effect(self, where: Mapping[str, Sequence[Value]], settings: Mapping[str, Value] | None = None) -> bool:
-        """Return whether every setting in `where` has one of its listed values.
+        """Return whether the value of every setting in `where` is among the values that `where` lists for it.
 
-        By default, the transport's chosen settings are checked.
+        If no settings are given, the method checks the transport's chosen settings.
         """
         return all(self.value_in_force(name, settings) in values for name, values in where.items())
 
     def value_in_force(self, name: str, settings: Mapping[str, Value] | None = None) -> Value:
-        """Return the effective value of a setting among `settings`, or among the chosen settings by default.
+        """Return the value of a setting that is in effect with `settings` or, by default, with the transport's chosen
+        settings.
 
-        The user's environment may override the default value of a setting.
+        If a setting has its default value, the user's environment may override the value.
         """
         setting, values = self.settings[name], self._chosen if settings is None else settings
         return setting.in_force(values.get(name, setting.default))
 
     def for_settings(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with the installations, environment variables and broker that these settings select."""
+        """Return the manifest with the installations, environment variables and broker that the given settings
+        select."""
         others = {name for name, each in self.settings.items() if each.variables or each.needs}
         others |= set(self.any_broker.where) if self.any_broker else set()
         return self._choose(settings, others | self.choosing)
 
     def for_installation(self, settings: Mapping[str, Value]) -> Manifest:
-        """Return the manifest with only the installations that these settings select."""
+        """Return the manifest with only the installations that the given settings select."""
         return self._choose(settings, self.choosing)
 
     @property
     def choosing(self) -> set[str]:
-        """Return the names of the settings that select installations."""
+        """Return the names of the settings whose values select one of several installed versions of the library."""
         return {name for part in self.languages.values() for each in part.installations.values() for name in each.where}
 
     def _choose(self, settings: Mapping[str, Value], names: set[str]) -> Manifest:
@@ -282,17 +286,19 @@ class Manifest(Strict):
 
     @property
     def key(self) -> str:
-        """Return a key that identifies the environment of the transport's nodes with the chosen settings."""
+        """Return a key that identifies the environment in which the transport's nodes run with the chosen settings."""
         return " ".join([self.name, *self.choice])
 
     @property
     def choice(self) -> list[str]:
-        """Return the chosen settings that affect the environment and differ from their defaults, as `NAME=VALUE`."""
+        """Return, as `NAME=VALUE`, those chosen settings that affect the environment of the nodes and differ from their
+        defaults."""
         return [f"{name}={self.settings[name].label(value)}" for name, value in sorted(self._chosen.items())]
 
     @property
     def language_pairs(self) -> list[str]:
-        """Return the language pairs that can exchange messages, as `rust` or `rust>python` (source and sink)."""
+        """Return the pairs of languages that can exchange messages, such as `rust` or, for source and sink,
+        `rust>python`."""
         return [
             one if one == other else f"{one}>{other}"
             for one in self.offers
@@ -301,13 +307,12 @@ class Manifest(Strict):
         ]
 
     def network_settings(self, given: Collection[str] = ()) -> dict[str, Value]:
-        """Return the settings that let messages reach another machine, except the settings that the user has given."""
+        """Return the settings that let messages reach another machine, without those that the user has already
+        given."""
         return {name: value for name, value in (self.network or {}).items() if name not in given}
 
     def why_local(self, settings: Mapping[str, Value]) -> str:
-        """Return the reason why messages with these settings cannot reach another machine, or an empty string if the
-        messages can reach one.
-        """
+        """Return why messages with the given settings cannot reach another machine, or an empty string if they can."""
         if self.network is None:
             return f"{self.name} does not leave the machine"
         for name, value in self.network.items():
@@ -317,7 +322,7 @@ class Manifest(Strict):
         return ""
 
     def resolve_settings(self, given: dict[str, Value]) -> dict[str, Value]:
-        """Return the value of every setting: the given value or, if none is given, the default."""
+        """Return the value of every setting: the value that the user gave, or the default value."""
         return {name: given.get(name, setting.default) for name, setting in self.settings.items()}
 
 

@@ -53,12 +53,14 @@ class Readiness:
 
     @property
     def has_turns(self) -> bool:
-        """Return whether the node can run as one side of a duet. Nodes of earlier versions cannot run in a duet."""
+        """Return whether the node can run as one side of a duet. A node that an earlier version of hopmeter built
+        cannot run in a duet."""
         return bool(self.about.get("turns"))
 
     @property
     def begins_at_once(self) -> bool:
-        """Return whether the node's source can send without a test of the links. Nodes of earlier versions cannot."""
+        """Return whether the node's source can send its first message without a test of the links. Nodes of earlier
+        versions cannot."""
         return bool(self.about.get("at_once"))
 
     def as_json(self) -> dict[str, Any]:
@@ -75,7 +77,7 @@ class Readiness:
 
 
 def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Readiness]:
-    """Return the readiness of the given transports, by transport name and language. All nodes are queried in
+    """Return the readiness of the given transports, keyed by transport name and language. All nodes are queried in
     parallel."""
     pairs = [(manifest, language) for manifest in manifests for language in manifest.offers]
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
@@ -86,7 +88,7 @@ def readiness_of_all(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Rea
 def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readiness:
     """Return the readiness of a transport in one language.
 
-    If a codec is given, its framework must also be installed.
+    If a codec is given, the transport is ready only if the codec's framework is also installed.
     """
     user = manifest.offers[language].user
     if user is not None and (problem := user.problem()):
@@ -123,7 +125,7 @@ def readiness(manifest: Manifest, language: str, codec: str = NO_CODEC) -> Readi
 
 def _absent_part(manifest: Manifest, variables: Mapping[str, str], user: Owned | None) -> tuple[str, str, str] | None:
     """Return the missing part that the chosen settings or the user's environment require, as a message code, a text and
-    a remedy. Return None if no part is missing. `variables` are the node's environment variables."""
+    a remedy. Return None if no part is missing. `variables` contains the environment variables of the node."""
     for name, setting in manifest.settings.items():
         value = manifest.value_in_force(name)
         if setting.needs and value != setting.default and not setting.needs.is_met(str(value), variables):
@@ -148,8 +150,8 @@ def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readines
 def describe(
     manifest: Manifest, language: str, command: Sequence[str], variables: Mapping[str, str] | None = None
 ) -> Readiness:
-    """Return the readiness of the node that `command` starts. `variables` are added to the environment variables of all
-    nodes.
+    """Start a node with `command`, and return its readiness. `variables` contains environment variables that the node
+    gets in addition to those that all nodes get.
 
     The description that the node prints is not cached.
     """
@@ -185,7 +187,7 @@ def node_command(manifest: Manifest, language: str, codec: str = NO_CODEC) -> li
 
 
 def node_variables(manifest: Manifest, language: str, codec: str = NO_CODEC) -> dict[str, str]:
-    """Return the environment variables of a node that other nodes do not have."""
+    """Return those environment variables that only this node gets, in addition to those of all nodes."""
     offer = manifest.offers[language]
     found = _interpreter(offer, codec) if offer.variables else None
     return found.fill(offer.variables) if found else {}
@@ -224,7 +226,7 @@ little memory on the same GPU.
 def environment() -> dict[str, str]:
     """Return the environment variables that all nodes have.
 
-    The variables let nodes import hopmeter, and prevent libraries from starting compute threads.
+    The variables make it possible to import hopmeter, and prevent libraries from starting compute threads.
     """
     tree = paths.checkout()
     folders = [str(tree)] if tree else []
@@ -262,7 +264,8 @@ def _mark(files: Iterable[Path]) -> Mark:
 
 
 def _user_library(user: Owned | None) -> Mark:
-    """Return the location of the user's library, because a library in another location may have another version."""
+    """Return where the library that the user installed is located, because another location may contain another
+    version."""
     return [[user.variable, user.location]] if user else []
 
 

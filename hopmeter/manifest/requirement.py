@@ -9,10 +9,10 @@ from packaging.requirements import Requirement
 
 
 def here(requirement: str, extra: str = "") -> str:
-    """Return a requirement without its marker, or an empty string if the marker excludes this processor or the given
-    extra.
+    """Return a requirement without its marker, or an empty string if the marker excludes it for this processor or for
+    the given extra.
 
-    Raises ValueError if the marker is malformed.
+    Raises ValueError if the marker of the requirement is malformed.
     """
     text, _, marker = requirement.partition(";")
     fits = not marker or Marker(marker).evaluate({"extra": extra, "platform_machine": platform.machine()})
@@ -20,5 +20,5 @@ def here(requirement: str, extra: str = "") -> str:
 
 
 def name(requirement: str) -> str:
-    """Return the package name in a requirement."""
+    """Return the name of the package that a requirement names."""
     return Requirement(requirement).name

@@ -1,4 +1,4 @@
-"""Finds the generated code of a message type, for transports that can send messages as their own types."""
+"""Finds the code that is generated for a message type, for transports that can send messages in their own types."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Form = Literal["message", "octets", "call"]
 
 
 def prefixes(offer: Offer) -> list[Path]:
-    """Return the directories of the installation that a transport uses. Return an empty list if the user has no
-    installation."""
+    """Return the directories of the library installation that a transport uses, or an empty list if the user has not
+    installed the library."""
     if offer.user is not None:
         return [Path(each) for each in offer.user.location.split(":") if each]
     return [interpreter.folder(offer.environment_name)]
 
 
 def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
-    """Return whether messages of a type can be sent in the given form only with generated code.
+    """Return whether a transport needs generated code to send messages of a type in the given form.
 
-    Raises UsageError if the installation contains a different definition of a nested type.
+    Raises UsageError if the library installation defines a nested type differently.
     """
     missing = missing_packages(wanted, prefixes(offer))
     is_framed = form == "call" or (wanted.is_bounded if form == "octets" else not wanted.has_header)
@@ -39,7 +39,7 @@ def needs_code(offer: Offer, wanted: RosType, form: Form) -> bool:
 
 
 def code_of(manifest: Manifest, offer: Offer, wanted: RosType) -> Library:
-    """Return the `Library` for the directory of a message type's code, whether or not the code has been built."""
+    """Return the `Library` of a message type's generated code, whether or not the code has been built."""
     digest = blake2b(f"{offer.language} {manifest.reference} {_installation(offer)}".encode(), digest_size=8)
     for name, text in sorted(wanted.texts.items()):
         digest.update(f"\n{name}\n{text}".encode())
@@ -54,7 +54,7 @@ def _installation(offer: Offer) -> str:
 
 
 def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
-    """Yield the transport's source files that affect the generated code."""
+    """Yield those source files of the transport on which the generated code depends."""
     if offer.types is None:
         return
     yield from sorted((manifest.folder / offer.types.packages).glob("[Ccp]*.[tx]*"))
@@ -64,7 +64,7 @@ def _sources(manifest: Manifest, offer: Offer) -> Iterator[Path]:
 
 
 def framed_package(wanted: RosType) -> str:
-    """Return the name of the generated package for a type. The package defines a message with a frame header and a
-    service, both of which contain the type."""
+    """Return the name of the package that is generated for a message type. The package defines a message and a service
+    that each contain the type, and the message also contains a frame header."""
     digest = blake2b(repr(sorted(wanted.texts.items())).encode(), digest_size=4)
     return f"hopmeter_{digest.hexdigest()}"

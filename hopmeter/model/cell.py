@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """Return the id of the table in which this cell is ranked, which is the same in every run."""
+        """Return the id of the table in which this cell is ranked. The id is the same in every run."""
         *ordinary, background, hosts = (value for name, value in table_items(self) if name not in LATER)
         key = tuple(ordinary if self.workload else ordinary[: -len(OF_WORKLOAD)])
         # Conditions that later versions added are included in the id only if they apply, so that existing ids do not
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def part(self) -> str:
-        """Return the flow or path of this row, `WHOLE` for a whole workload, or an empty string for an ordinary
+        """Return the name of the row's flow or path, `WHOLE` for a whole workload, or an empty string for an ordinary
         cell."""
         return WHOLE if self.is_whole_workload else self.flow or self.path
 
@@ -92,8 +92,8 @@ class Cell:
 
     @property
     def graph(self) -> str:
-        """Return an id of the workload's graph, which consists of participants, flows and paths. The id is empty for an
-        ordinary cell."""
+        """Return an id of the workload's graph, which consists of the participants, the flows and the paths. The id is
+        empty for an ordinary cell."""
         if self.workload is None:
             return ""
         programs = tuple(replace(each, language="", transports=()) for each in self.workload.participants)
@@ -119,7 +119,7 @@ class Cell:
 
     @property
     def call_s(self) -> float:
-        """Return how long, in seconds, a client waits for a reply before the reply counts as missing."""
+        """Return how many seconds a client waits for a reply before the reply counts as missing."""
         return self.schedule.patience_s + (self.axes.ideal_s or 0.0)
 
     def get(self, name: str) -> Any:
@@ -130,7 +130,7 @@ class Cell:
             return None
 
     def with_values(self, **values: Any) -> Cell:
-        """Return a copy of this cell in which the given columns have the given values."""
+        """Return a copy of this cell in which the given columns have new values."""
         own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: _part(getattr(self, name), values) for name in GROUPS}
         if values:
@@ -139,7 +139,7 @@ class Cell:
 
     @classmethod
     def of(cls, **values: Any) -> Cell:
-        """Create a cell from values, given by column name."""
+        """Create a cell from a dictionary of values, keyed by column name."""
         own = {name: values.pop(name) for name in OWN if name in values}
         parts = {name: kind(**_pick(kind, values)) for name, kind in GROUPS.items()}
         if values:
@@ -147,7 +147,7 @@ class Cell:
         return cls(**own, **parts)
 
     def flat(self) -> dict[str, Any]:
-        """Return the values of all columns, by column name."""
+        """Return the values of all columns in a dictionary, keyed by column name."""
         parts = [asdict(getattr(self, name)) for name in GROUPS]
         return (
             {"id": self.id}
@@ -193,35 +193,36 @@ them."""
 
 
 class Columns(Protocol):
-    """An object with the columns of a cell: either a cell or its row of results."""
+    """An object with a value for each column of a cell: the cell itself, or the row with the results of the cell."""
 
     def get(self, name: str, /) -> Any:
         """Return the value of a column."""
 
 
 def table_key(cell: Columns) -> tuple[Any, ...]:
-    """Return the values of the conditions that all cells of one table share, in the order of `CONDITIONS`.
+    """Return the values of the conditions that all cells in one table have in common, in the order of `CONDITIONS`.
 
-    The size of an encoded object is replaced with None, because the size may differ slightly between versions of the
-    codec's library.
+    If a codec encodes the payload, its size is replaced with None, because the size may differ slightly between
+    versions of the codec's library.
     """
     return tuple(value for _, value in table_items(cell))
 
 
 def table_items(cell: Columns) -> list[tuple[str, Any]]:
-    """Return the names and values of the conditions in `table_key`."""
+    """Return the names and values of the conditions of which `table_key` returns the values."""
     fixed_size = cell.get("codec") == "none"
     return [(name, None if name == "payload_bytes" and not fixed_size else cell.get(name)) for name in CONDITIONS]
 
 
 def _later(planned: object) -> tuple[tuple[str, Any], ...]:
-    """Return the names and values of the conditions in `LATER` that differ from their defaults."""
+    """Return the names and values of those conditions in `LATER` that do not have their default values."""
     values = ((name, getattr(planned, name, default), default) for name, default in LATER.items())
     return tuple((name, value) for name, value, default in values if value != default)
 
 
 def _without_facts(flow: Flow) -> Flow:
-    """Return a flow with only the values that come from the scenario, which are the same in every version of hopmeter.
+    """Return a flow reduced to the values that the scenario gives, because these are the same in every version of
+    hopmeter.
 
     The size of an encoded object and the transport's properties are left out.
     """
@@ -231,7 +232,7 @@ def _without_facts(flow: Flow) -> Flow:
 
 
 def _pick(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Remove the values of one group of fields from `values`, and return the removed values."""
+    """Remove the fields of the dataclass `kind` from `values`, and return the removed fields with their values."""
     return {each.name: values.pop(each.name) for each in fields(kind) if each.name in values}
 
 

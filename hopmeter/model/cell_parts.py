@@ -20,12 +20,13 @@ class Axes(Conditions):
 
     @property
     def waits(self) -> tuple[str, ...]:
-        """Return how the receivers wait: one value for all receivers, or one value for each sink."""
+        """Return how the receivers wait for messages: one word for all receivers, or one word for each sink."""
         return waits_of(self.wait)
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Return the device of a codec's object and how the object is shared, such as `("gpu", "cuda-ipc")`."""
+        """Return the device of the object that a codec encodes, and how the object is shared, such as `("gpu",
+        "cuda-ipc")`."""
         return (self.device,) if self.share == "none" else (self.device, self.share)
 
     @property
@@ -35,30 +36,33 @@ class Axes(Conditions):
 
     @property
     def begins_at_once(self) -> bool:
-        """Return whether the source sends without a test of the links, so that the time to the first message is
+        """Return whether the source begins without a test of the links, so that the time to the first message can be
         measured."""
         return self.begin == AT_ONCE
 
     @property
     def is_ring(self) -> bool:
-        """Return whether messages return through relays to their source, which is also the last receiver."""
+        """Return whether the messages return to their source through relays, so that the source is also the last
+        receiver."""
         return self.pattern == "pubsub" and self.pacing.awaits_return and self.relays > 0
 
     @property
     def sinks_work(self) -> bool:
-        """Return whether the sinks do the work, because the cell has neither a relay nor a server."""
+        """Return whether the sinks do the requested work, because the cell has neither relays nor servers."""
         return self.pattern == "pubsub" and not self.relays
 
     @property
     def hops(self) -> int:
-        """Return the number of hops from the source to the last receiver. A ring of n relays also has n + 1 hops."""
+        """Return the number of hops from the source to the last receiver. A ring of n relays also has n + 1 hops,
+        because the last hop returns to the source."""
         return self.relays + 1
 
     @property
     def ideal_s(self) -> float | None:
-        """Return the total time of the requested work for one message in seconds, or None if no time is requested.
+        """Return how long the work for one message takes in total, in seconds, or None if the scenario requests no
+        time.
 
-        Servers that are called in parallel work at the same time, so that only the longest work counts.
+        If several servers are called in parallel, they work at the same time, so that only the longest work counts.
         """
         many = self.sinks if self.pattern == "scatter" else self.relays + (self.pattern == "rpc")
         if not many:
@@ -72,7 +76,7 @@ class Axes(Conditions):
 
 @dataclass(frozen=True)
 class Carriage:
-    """How the transport carries the messages: the transport's settings, and properties from the manifest."""
+    """How the transport carries the messages: the transport's settings, and properties that the manifest states."""
 
     payload_bytes: int
     profile: str = ""
@@ -96,13 +100,13 @@ class Carriage:
 
     @property
     def frame_bytes(self) -> int:
-        """Return the size of a frame: header plus payload."""
+        """Return the size of a frame in bytes, which includes the header and the payload."""
         return HEADER_BYTES + self.payload_bytes
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many messages each trial measures, and how long each phase may take."""
+    """How many messages each trial measures, and how long each phase of the trial may take."""
 
     messages: int = 1000
     warmup: int = 0
@@ -125,8 +129,8 @@ class Schedule:
 class NodeSettings:
     """How the nodes run, for example on which cores and with which priority.
 
-    Endpoint i is pinned to the core in `core_list` at index i modulo the length of the list. If the list is empty,
-    endpoints are not pinned.
+    Endpoint number i is pinned to a core in `core_list`; the index of the core is i modulo the length of the list. If
+    `core_list` is empty, endpoints are not pinned to cores.
     """
 
     core_list: tuple[int, ...] = ()
@@ -149,7 +153,7 @@ class NodeSettings:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cells with which this cell is compared, such as its floor."""
+    """The cells with which a cell is compared, such as its floor."""
 
     floor: str | None = None
     """The id of the cell that is the floor of this cell, measured in the same run."""
@@ -181,5 +185,5 @@ class Comparison:
 
 
 def waits_of(word: str) -> tuple[str, ...]:
-    """Split a value of the condition `wait` into the waits of the individual receivers."""
+    """Split a value of the condition `wait` into one value for each receiver."""
     return tuple(word.split("+"))

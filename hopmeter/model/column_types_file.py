@@ -73,15 +73,15 @@ def write() -> str:
 
 
 def _alias(kind: str, names: list[str]) -> str:
-    """Return the alias for the columns of one type, such as `RealOrNone`. The alias for an enumeration is the name of
-    the first column with this type."""
+    """Return the type alias for the columns of one type, such as `RealOrNone`. If the type is an enumeration, the alias
+    is named after the first column that has the type."""
     base = kind.removesuffix(" | None")
     return NAMES.get(base, names[0].capitalize()) + ("" if base == kind else "OrNone")
 
 
 def _names_by_type() -> dict[str, list[str]]:
-    """Return the names of the columns that have each type. Planned columns have a value in every row, even in rows of
-    cells that were not measured."""
+    """Return the names of the columns, grouped by the type of their values. Planned columns have a value in every row,
+    even in rows of cells that were not measured."""
     never_null = {
         *ALWAYS,
         *(name for each in TABLE["configuration"] if each.planned and not each.null_when for name in each),

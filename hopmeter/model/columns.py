@@ -18,7 +18,7 @@ SECTIONS = ("configuration", "trust", "counts", "latencies", "derived", "resourc
 
 @dataclass(frozen=True)
 class Columns:
-    """One column, or several columns with a common meaning. `names` contains the names of these columns, separated by
+    """One column, or several columns with a common meaning. `names` contains the names of the columns, separated by
     spaces.
 
     `type` is text, int, float or bool, or a list such as `[float]`. `meaning` and `null_when` are phrases for
@@ -40,8 +40,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency: the time between two events of a message, such as sending and arrival. A latency has one column for
-    each statistic, each bound of an interval and each count."""
+    """A latency: the time between two events of a message, such as sending and arrival. Each statistic, each bound of a
+    confidence interval and each count of a latency has a column of its own."""
 
     name: str
     between: str
@@ -50,7 +50,7 @@ class Latency:
 
     @property
     def types(self) -> dict[str, str]:
-        """Return the names and types of the latency's columns."""
+        """Return the name and the type of each column that the latency has."""
         bounds = [f"{each}_{end}" for each in BOUNDED for end in ("low", "high")]
         statistics = {f"{self.name}_{each}_us": "float" for each in (*STATISTICS, *bounds)}
         return {**statistics, f"{self.name}_count": "int", f"{self.name}_lost": "int"}

@@ -24,7 +24,7 @@ def fill_in_tables(page: str) -> str:
 
 
 def section(name: str) -> str:
-    """Return the table of one section of columns as Markdown."""
+    """Return a Markdown table of the columns in one section."""
     return latencies() if name == "latencies" else columns(TABLE[name])
 
 
@@ -35,8 +35,8 @@ def latencies() -> str:
 
 
 def columns(several: Sequence[Columns]) -> str:
-    """Return the table of the given columns as Markdown. The table has no column "null when" if none of the given
-    columns can be null."""
+    """Return a Markdown table of the given columns. The table has no column "null when" if none of the given columns
+    can be null."""
     rows = [[" ".join(f"`{name}`" for name in each), each.meaning, each.null_when] for each in several]
     width = 3 if any(each.null_when for each in several) else 2
     return table(("column", "meaning", "null when")[:width], [row[:width] for row in rows])

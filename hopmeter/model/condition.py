@@ -1,4 +1,4 @@
-"""Define how a condition is declared, with its key, default, allowed values, scope and descriptions."""
+"""Define how a condition is declared: with a key, a default value, the allowed values, a scope and descriptions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Scope = Literal["flow", "graph", "run"]
 class Condition:
     """A condition of a cell. A scenario may give several values for the condition.
 
-    The declaration defines the condition's command-line option, key, schema and column, and its wording in titles and
-    questions.
+    The declaration of a condition defines its command-line option, key, schema and column, and its wording in titles
+    and questions.
     """
 
     option: str
@@ -80,13 +80,13 @@ class Condition:
         return {str: "text", int: "int", float: "float"}[self.type]
 
     def title_words(self, value: Any) -> str:
-        """Return the words for a value in the title of a table."""
+        """Return the words with which the title of a table describes a value of the condition."""
         if self.noun:
             return plural(value, self.noun)
         return self.titles.get(str(value), self.title).format(name=self.name, value=value)
 
     def question_words(self, value: Any) -> str:
-        """Return the words for a value in a question."""
+        """Return the words with which a question describes a value of the condition."""
         shown = f"{value:,.12g}" if isinstance(value, float) else value
         return self.phrases.get(str(value), self.phrase).format(key=self.key, value=shown)
 

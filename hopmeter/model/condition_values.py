@@ -1,4 +1,4 @@
-"""List the conditions by name and by scope, and read their values from a cell or a flow."""
+"""List the conditions by name and by scope, and read the values of conditions from a cell or a flow."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PARAMETERS = tuple(KEYS[pace.parameter] for pace in PACES.values() if pace.param
 
 
 def flow_values(source: object) -> dict[str, Any]:
-    """Return the values of the conditions that each flow has, by column name. `source` is a flow or the axes of a
-    cell."""
+    """Return the values of those conditions that apply to a single flow, keyed by column name. `source` is a flow or
+    the axes of a cell."""
     return {each.name: getattr(source, each.name) for each in OF_FLOWS}
 
 
@@ -42,6 +42,6 @@ def _rates(keys: Mapping[str, Any]) -> Rates | None:
 
 
 def sending_s(rates: Rates, messages: int, warmup: int) -> float:
-    """Return how long, in seconds, a source with a schedule sends messages. The source first sends the warm-up messages
+    """Return for how many seconds a source with a schedule sends messages. The source first sends the warm-up messages
     at the first rate, and then the measured messages."""
     return (messages + warmup * (rates.mean_hz / rates.first_hz)) / rates.mean_hz

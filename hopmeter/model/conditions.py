@@ -1,7 +1,7 @@
-"""Declare each condition of a cell once: type, default, allowed values, scope and wording.
+"""Declare each condition of a cell once: its type, default value, allowed values, scope and wording.
 
-To add a condition, add a field to `Conditions` and a column to `columns.toml`. If each flow of a workload has the
-condition, also add a field to `model.workload.Flow`. The order of the fields determines the ids of tables, so append
+To add a condition, add a field to `Conditions` and a column to `columns.toml`. If the condition applies to each flow of
+a workload, also add a field to `model.workload.Flow`. The order of the fields determines the ids of tables, so append
 new fields at the end.
 """
 
@@ -28,7 +28,7 @@ UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_s
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions of a cell, for each of which a scenario may give several values.
+    """The conditions of a cell. A scenario may give several values for each condition.
 
     The value of `language` is `source>relay>sink`, or one word if all roles use the same language.
     """

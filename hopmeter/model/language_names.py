@@ -14,7 +14,7 @@ def languages_in(words: str) -> list[str]:
 
 
 def language_name(words: str) -> str:
-    """Return the language value as text: `C++` for `c++`, `C++ to Python` for `c++>python`, and `Rust and C++` for
+    """Return the words for a language value: `C++` for `c++`, `C++ to Python` for `c++>python`, and `Rust and C++` for
     `rust+c++`."""
     listed = re.sub(r"\+(?=rust|c\+\+|python)", " and ", words)
     return " to ".join(_WORD.sub(lambda found: NAMES[found[0]], each) for each in listed.split(">"))

@@ -27,24 +27,24 @@ Table = dict[str, Any]
 
 def rename_old_names(table: Table, source: str) -> Table:
     """Return a scenario's table in which old names are replaced with current names. Names in the table's cases are
-    replaced too. The user gets a warning about each old name.
+    replaced too. The user is warned about each old name.
 
-    In warnings, `source` names where the table comes from.
+    `source` says in the warnings where the table comes from.
     """
     return _convert(table, source)
 
 
 def convert_stored(table: Table) -> Table:
-    """Return a stored run's table in which old names are replaced with current names. Old names give no warnings,
-    because the user cannot change the run."""
+    """Return a stored run's table in which old names are replaced with current names. The user gets no warnings about
+    old names in a stored run, because the user cannot change the run."""
     return _convert(table, "")
 
 
 def rename_old_manifest_names(table: Table, source: str) -> Table:
-    """Return a manifest's table in which old names are replaced with current names. The user gets a warning about each
-    old name.
+    """Return a manifest's table in which old names are replaced with current names. The user is warned about each old
+    name.
 
-    In warnings, `source` names where the table comes from.
+    `source` says in the warnings where the table comes from.
     """
     renamed: Table = _rename_keys(table, source)
     if isinstance(languages := renamed.get("languages"), dict):

@@ -1,5 +1,5 @@
-"""Define the paces at which a source may send, and their properties. The instrument's `PaceKind` defines the same
-paces.
+"""Define the paces at which a source may send, and their properties. The instrument's Rust type `PaceKind` defines the
+same paces a second time.
 
 To add a pace, add a line to `PACES`, a variant to `PaceKind` (instrument/src/spec/choices.rs) and a match arm in
 instrument/src/pacer.rs. The parameter of a pace must be declared as a condition in conditions.py.
@@ -72,8 +72,8 @@ class PaceKind:
     """The phrase for the pace in the question of a run."""
 
     def describe(self, name: str, rates: Mapping[str, str]) -> str:
-        """Return the words that describe the pace. `rates` contains the formatted rates, by the key of each rate in a
-        scenario."""
+        """Return the words that describe the pace. `rates` contains the rates as formatted text, keyed by the names
+        that scenarios give the rates."""
         return self.phrase.format(name=name, **rates)
 
 

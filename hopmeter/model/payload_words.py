@@ -28,8 +28,8 @@ SIZED = {"image": "an image", "frames": "frames", "array": ARRAY}
 
 @dataclass(frozen=True)
 class PayloadName:
-    """The parts of a payload's name: the kind of payload, the name of this payload within its kind, and further
-    details."""
+    """The three parts of a payload's name: the kind of payload, such as an image, the name within that kind, and
+    further details."""
 
     kind: str
     name: str = ""
@@ -47,8 +47,8 @@ def format_lengths(text: str) -> str:
 def name_payload(payload: str, with_folder: bool = False) -> str:
     """Return the name of a payload for a title, such as `image 640×480`, `message robot.State` or `timing message`.
 
-    The name of a payload of bytes is empty, because such payloads differ only in their size. The name of a file
-    excludes its directory unless `with_folder` is set.
+    A payload that consists of bytes has an empty name, because such payloads differ only in their size. If the payload
+    is a file, its name includes the directory only if `with_folder` is set.
     """
     if payload == "timing":
         return "timing message"
@@ -78,8 +78,8 @@ def describe_payload(payload: str, with_folder: bool = False, array: str = ARRAY
 
 
 def describe_payloads(payloads: Sequence[str], array: str = ARRAY) -> list[str]:
-    """Return distinct names of several payloads, for a sentence. If two names would be equal, both include the
-    directory of the file or message."""
+    """Return distinct names of several payloads, for a sentence. If two of the names would be equal, both names include
+    the directory of the file or message."""
     short = [describe_payload(each, array=array) for each in payloads]
     return [
         name if short.count(name) == 1 else describe_payload(payload, True, array)
@@ -93,7 +93,8 @@ def _shape(parts: PayloadName) -> str:
 
 
 def _bytes(size: str) -> str:
-    """Return a size as text, such as `64 bytes`. Sizes from 1,000 bytes on are abbreviated, such as `1 kB`."""
+    """Return a size as text, such as `64 bytes`. A size of 1,000 bytes or more is abbreviated, for example to `1
+    kB`."""
     if not size.isdecimal():
         return size
     return humanize.byte_size(int(size)) if int(size) >= 1000 else humanize.plural(int(size), "byte")
@@ -111,7 +112,7 @@ def _parts(payload: str, with_folder: bool) -> PayloadName:
 
 
 def _message(text: str, with_folder: bool) -> PayloadName:
-    """Return the parts of the name of a message payload.
+    """Return the three parts of a message payload's name.
 
     If `with_folder` is set, the name includes the message's file. If the message's values are not the default, the name
     includes the values too.

@@ -1,4 +1,4 @@
-"""Define the verdict on a row's requirements, and format it for the column `require_each`."""
+"""Define the verdict on the requirements of a row, and format the verdict for the column `require_each`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The verdict on a requirement. The verdicts are listed from best to worst."""
+    """The verdict on a requirement. The values of this enumeration are listed from the best verdict to the worst."""
 
     MEETS = "meets"
     UNDECIDED = "undecided"
@@ -26,5 +26,5 @@ def verdict_text(requirement: str, verdict: Verdict) -> str:
 
 
 def unmet(texts: Iterable[str] | None) -> list[str]:
-    """Return the items of `require_each` with requirements that are missed or undecided."""
+    """Return those items of the column `require_each` whose requirements are missed or undecided."""
     return [text for text in texts or () if not text.endswith(f": {Verdict.MEETS}")]

@@ -1,5 +1,5 @@
-"""Define the roles that rows have in a ranking table, such as choice or floor. The report defines how each role is
-worded."""
+"""Define the roles that rows have in a ranking table, such as choice or floor. The report decides which words it uses
+for each role."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Role(StrEnum):
 
 
 def role_of(is_ranked: bool, is_installable: bool, is_floor: bool) -> Role:
-    """Return the role of a row with the given properties. A row that is both a choice and the floor of other rows has
-    the role `CHOICE`."""
+    """Return the role that a row with the given properties has in its table. A row that is both a choice and the floor
+    of other rows has the role `CHOICE`."""
     if is_ranked and is_installable:
         return Role.CHOICE
     if is_floor:

@@ -8,7 +8,8 @@ from typing import Any
 
 @dataclass
 class TrialResult:
-    """The result of executing a cell once. Failed trials are stored too, with the reason for the failure.
+    """The result of one trial, which executes a cell once. The results of failed trials are stored too, with the reason
+    for the failure.
 
     `nodes` contains the `done` messages of the nodes, in node order (see docs/internals.md). Each message also contains
     `version`, `language` and `clock` from the node's `bound` message. `start_ns` is the start time on CLOCK_MONOTONIC
@@ -44,7 +45,7 @@ class TrialResult:
     no memory load."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the trial as a JSON object for a line of `trials.jsonl`."""
+        """Convert the trial to a JSON object for one line of `trials.jsonl`."""
         return asdict(self)
 
     @classmethod

@@ -31,12 +31,12 @@ UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_0
 
 
 def seconds(text: str) -> float:
-    """Parse a duration and return it in seconds. Raises a ValueError that explains the syntax."""
+    """Parse a duration and return it in seconds. Raises a ValueError that explains how to write a duration."""
     return nanoseconds(text) / 1e9
 
 
 def nanoseconds(text: str) -> int:
-    """Parse a duration and return it in nanoseconds. Raises a ValueError that explains the syntax."""
+    """Parse a duration and return it in nanoseconds. Raises a ValueError that explains how to write a duration."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m)", text)
     if not found:
         raise RefusedValueError(
@@ -49,15 +49,16 @@ def nanoseconds(text: str) -> int:
 
 
 def span_ns(text: str) -> int:
-    """Parse a positive duration and return it in nanoseconds. Raises a ValueError that explains the syntax."""
+    """Parse a positive duration and return it in nanoseconds. Raises a ValueError that explains how to write a
+    duration."""
     if not (value_ns := nanoseconds(text)):
         raise RefusedValueError("E-VALUE-RANGE", f'"{text}" is too short; write a time longer than 0, such as 30s')
     return value_ns
 
 
 def percent(text: str) -> float:
-    """Parse the share of a core's time, such as `50%`, and return it in percent. The share must be greater than 0 % and
-    at most 100 %. Raises a ValueError that explains the syntax."""
+    """Parse a share of a core's time, such as `50%`, and return the share in percent. The share must be greater than 0
+    % and at most 100 %. Raises a ValueError that explains how to write a share."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     if not found:
         raise RefusedValueError("E-VALUE-FORM", f'"{text}" is not a percentage; write a number and %, such as 50%')
@@ -68,7 +69,7 @@ def percent(text: str) -> float:
 
 def bytes_per_second(text: str) -> float:
     """Parse a memory bandwidth such as `2GB/s` or `500MB/s`, and return it in bytes per second. Raises a ValueError
-    that explains the syntax."""
+    that explains how to write a bandwidth."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])B/s", text)
     if not found:
         said = f'"{text}" is not an amount of memory traffic; write a number and MB/s or GB/s, such as 2GB/s'
@@ -80,8 +81,8 @@ def bytes_per_second(text: str) -> float:
 
 
 def payload_bytes(text: str) -> int:
-    """Return the size of a payload in bytes, without the 64-byte header. A `timing` message consists of only the
-    header."""
+    """Return the size of a payload in bytes, without the 64-byte header of the frame. A `timing` message consists of
+    only the header."""
     if path := payload_file(text):
         return _size(path)
     if is_message(text):
@@ -108,14 +109,15 @@ def payload_bytes(text: str) -> int:
 
 
 def payload_file(text: str) -> Path | None:
-    """Return the absolute path of the file whose bytes are the payload, or None for a payload without such a file."""
+    """Return the absolute path of the file whose bytes a payload consists of, or None if the payload has no such
+    file."""
     kind, _, path = text.partition(":")
     return Path(path).expanduser().absolute() if kind == "file" and path else None
 
 
 def frame_size(text: str) -> tuple[int, int] | None:
-    """Return the width and height of the frames in a payload's image or video file, or None for a payload without such
-    a file."""
+    """Return the width and height of the frames in the image or video file that a payload names, or None if it names no
+    such file."""
     source = parse_source(text)
     if source is None:
         return None
@@ -128,8 +130,8 @@ def frame_size(text: str) -> tuple[int, int] | None:
 
 
 def object_of(text: str) -> str:
-    """Return the specification of the payload from which a codec creates its object. An image or video file is replaced
-    with a generated image or generated frames of the same size."""
+    """Return the payload specification from which a codec creates its object. If the payload is an image or video file,
+    the specification describes a generated image or video of the same size."""
     size = frame_size(text)
     return f"{'image' if text.startswith('image') else 'frames'}:{size[0]}x{size[1]}" if size else text
 
@@ -148,7 +150,8 @@ def _size(path: Path) -> int:
 
 
 def payload(text: str) -> dict[str, str | int]:
-    """Return a payload in the format of the spec file. Raises a ValueError that explains the syntax."""
+    """Convert a payload to the format of a node's spec file. Raises a ValueError that explains how to write a
+    payload."""
     payload_bytes(text)
     kind, _, size = text.partition(":")
     if shown := frame_size(text):
@@ -160,10 +163,10 @@ def payload(text: str) -> dict[str, str | int]:
 
 
 def works(text: str) -> list[dict[str, str | int]]:
-    """Return the work per message in the format of the spec file. The list has one item for all receivers, or one item
-    for each server or sink.
+    """Convert the work for each message to the format of a node's spec file. The returned list has one item for all
+    receivers, or one item for each server or sink.
 
-    If an item does not name its kind of work, it has the kind of the first item.
+    If an item does not name a kind of work, such as `sleep`, it has the kind of the first item.
     """
     if "/" not in text:
         return [work(text)]
@@ -173,8 +176,8 @@ def works(text: str) -> list[dict[str, str | int]]:
 
 
 def work(text: str, whole: str = "") -> dict[str, str | int]:
-    """Return one server's work per message in the format of the spec file. `whole` is the complete list of works, which
-    error messages quote."""
+    """Convert the work that one server does for each message to the format of a node's spec file. `whole` is the text
+    that describes the work of all servers; error messages quote this text."""
     kind, _, amount = text.partition(":")
     if text == "none":
         return {"kind": "none"}
@@ -190,8 +193,9 @@ def work(text: str, whole: str = "") -> dict[str, str | int]:
 
 
 def _copy(amount: str) -> dict[str, str | int]:
-    """Parse the number of bytes or `frame` (the received payload), then the method and the destination of a copy.
-    Methods and destinations that are not given are omitted, because the nodes know the defaults."""
+    """Parse the description of a copy: the number of bytes (or `frame`, the received payload), the method and the
+    destination. If the method or the destination is not given, it is omitted from the spec, because the nodes know the
+    defaults."""
     found = re.fullmatch(rf"(\d+|frame)(?::({'|'.join(WAYS)}))?(?::({'|'.join(DESTINATIONS)}))?", amount)
     if not found:
         raise RefusedValueError(
@@ -210,7 +214,7 @@ def _copy(amount: str) -> dict[str, str | int]:
 
 def works_ns(text: str, many: int) -> list[int] | None:
     """Return how long, in nanoseconds, each of `many` servers or sinks works on a message. Return None if any work is a
-    copy, or if no work has a duration."""
+    copy, whose duration is unknown, or if no work has a duration."""
     each = works(text)
     if any(one["kind"] == "copy" for one in each):
         return None

@@ -1,7 +1,7 @@
-"""Define a workload: the programs of a system, the flows of messages and calls between the programs, and paths of
-several flows.
+"""Define a workload: the programs of a system, the flows of messages and calls between them, and the paths, which join
+flows.
 
-Every cell has at least one flow. An ordinary cell has one flow for each pair (`plan.flows`), and a workload defines its
+Every cell has at least one flow: an ordinary cell has one flow for each pair (`plan.flows`), and a workload defines its
 own flows.
 """
 
@@ -49,8 +49,8 @@ class Participant:
 
 @dataclass(frozen=True)
 class Carrier:
-    """A transport with its settings. If the flows of a participant use several carriers, the participant has one
-    process for each carrier."""
+    """A transport with its settings. A participant whose flows use several carriers has one process for each
+    carrier."""
 
     transport: str
     profile: str = ""
@@ -196,8 +196,8 @@ class Flow:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Return the names of the flows that cause messages of this flow, including the flows in `latest`, `during` and
-        `returns`."""
+        """Return the names of the flows that cause messages of this flow, including those that `latest`, `during` and
+        `returns` name."""
         return (*self.after, *filter(None, (self.latest, self.during, self.returns)))
 
     def joins(self, before: str, after: str) -> bool:

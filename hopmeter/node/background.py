@@ -1,8 +1,9 @@
 """`python -m hopmeter.node.background CORES CPU_SHARE COPY_BYTES_PER_S` produces a trial's background load.
 
-The launcher writes commands to stdin, one word per line, and the process writes JSON lines to stdout. The process
-writes `{}` to stdout as soon as the load is running. The command `begin` starts the measurement of the load and has no
-answer. The command `read` requests the mean load since the last `begin`. The process exits at the end of stdin.
+The launcher writes commands to the stdin of this process, one word per line; the process writes JSON lines to stdout.
+The process writes `{}` to stdout as soon as the load is running. The command `begin` starts the measurement of the
+load; the process does not answer it. The command `read` requests the mean load since the last command `begin`. The
+process exits at the end of stdin.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _result(begun: tuple[int, int, int], now: tuple[int, int, int], cores: int) -> dict[str, float]:
-    """Return the average utilization of the cores in percent, and the rate at which memory is copied in gigabytes per
+    """Return how busy the cores were on average, in percent, and how fast memory was copied, in gigabytes per
     second."""
     interval_ns, cpu_ns, copied_bytes = (after - before for before, after in zip(begun, now, strict=True))
     return {"cpu_percent": 100 * cpu_ns / interval_ns / cores, "memory_gb_s": copied_bytes / interval_ns}

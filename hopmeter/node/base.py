@@ -1,4 +1,4 @@
-"""Provides base classes and helpers for adapters. An adapter may be written without these classes and helpers."""
+"""Provides base classes and helpers for adapters. An adapter may do without these classes and helpers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Opened = TypeVar("Opened")
 
 
 class BaseTransport:
-    """A base class for transports that have no resources of their own to close."""
+    """A base class for transports that have no resources to close apart from those of their link ends."""
 
     path: str
     """How the bytes actually travel, such as `shared memory`. The value is reported as the fact `path`."""
@@ -23,7 +23,7 @@ class BaseTransport:
         self.settings = setup.settings
 
     def facts(self) -> dict[str, str]:
-        """Return the fact `path`, which states how the bytes travel."""
+        """Return the fact `path`, which states how the bytes of a message travel."""
         return {"path": self.path}
 
     def close(self) -> None:
@@ -31,9 +31,9 @@ class BaseTransport:
 
 
 def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
-    """Return a method for a `Transport` class that opens a link end, as in `publisher = opens(Publisher)`.
+    """Return a method with which a `Transport` class opens a link end, as in `publisher = opens(Publisher)`.
 
-    The returned method calls `end` with the transport and the link.
+    The returned method calls `end(transport, link)`.
     """
 
     def open_end(transport: Any, link: Link) -> Opened:
@@ -43,16 +43,16 @@ def opens(end: Callable[[Any, Link], Opened]) -> Callable[[Any, Link], Opened]:
 
 
 def package_version(distribution: str, title: str = "") -> staticmethod[[], str]:
-    """Return an implementation of the method `version`, which reads a package's version from the package's metadata. If
-    `title` is given, it precedes the version."""
+    """Return an implementation of a transport's method `version`, which reads the version from the metadata of a Python
+    package. If `title` is given, the version text begins with it."""
     return staticmethod(lambda: f"{title} {_installed_version(distribution)}".strip())
 
 
 def _installed_version(distribution: str) -> str:
     """Return a package's version from the name of its metadata directory.
 
-    `importlib.metadata` is imported only if the package has no such directory, because the import would slow down the
-    start of a node.
+    Only if the package has no such directory, the function imports `importlib.metadata`, because that import slows down
+    the start of a node.
     """
     name = distribution.replace("-", "_").lower()
     for place in sys.path:

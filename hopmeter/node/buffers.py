@@ -29,8 +29,8 @@ class FrameBuffer:
         self._frame = self._buffer
 
     def fill(self, payload_bytes: int, fill: Fill) -> memoryview:
-        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call of this
-        method."""
+        """Let the given function `fill` write a frame into the buffer, and return the frame. The returned frame is
+        valid until this method is called again."""
         if len(self._frame) != HEADER_BYTES + payload_bytes:
             self._frame = self._buffer[: HEADER_BYTES + payload_bytes]
         fill(self._frame)
@@ -39,8 +39,8 @@ class FrameBuffer:
 
 class BufferPool:
     """A set of buffers: one buffer for small frames, which the library copies, and page-aligned buffers for large
-    frames. The library sends large frames without copying them. Each large buffer has a tracker that reports when the
-    library no longer needs the buffer."""
+    frames. The library sends large frames directly from their buffers, without a copy. Each large buffer has a tracker,
+    which reports when the library no longer needs the buffer."""
 
     def __init__(self, frame_bytes: int, large_from: int) -> None:
         """Create a pool for a library that does not copy frames of `large_from` bytes or more."""
@@ -57,7 +57,7 @@ class BufferPool:
         """
 
     def take(self, length: int) -> memoryview | None:
-        """Return a buffer to fill, or None if the library still uses all buffers."""
+        """Return a buffer for the next frame, or None if the library is still using all buffers."""
         if length < self._large_from:
             if len(self.small) != length:
                 self.small = self._small[:length]
@@ -69,15 +69,16 @@ class BufferPool:
 
 
 class PartsBuffer:
-    """A writable header and a writable payload, which all frames of a link end with typed carriage share."""
+    """Two writable buffers, for the header and for the payload, that all frames of a link end with typed carriage
+    share."""
 
     def __init__(self) -> None:
         self._header = bytearray(HEADER_BYTES)
         self._payload = bytearray()
 
     def fill(self, payload_bytes: int, fill: Fill) -> tuple[bytearray, bytearray]:
-        """Let the function `fill` write a header and a payload, and return both. Both buffers are valid until the next
-        call of this method."""
+        """Let the given function `fill` write a header and a payload into the two buffers, and return both. The header
+        and the payload are valid until this method is called again."""
         if len(self._payload) != payload_bytes:
             self._payload = bytearray(payload_bytes)
         fill(self._header, self._payload)
@@ -93,8 +94,8 @@ _address_of.restype, _address_of.argtypes = ctypes.c_void_p, [ctypes.py_object]
 def new_bytes(length: int) -> tuple[bytes, Any]:
     """Return an uninitialized `bytes` object and its writable memory.
 
-    Each frame overwrites the object's bytes. Only the adapter, and libraries that copy the object, may therefore hold a
-    reference to the object.
+    Every frame overwrites the bytes of this object. Therefore, nothing may keep a reference to the object except the
+    adapter and libraries that copy the object.
     """
     made = _new_bytes(None, length)
     return made, (ctypes.c_ubyte * length).from_address(_address_of(made))
@@ -103,8 +104,8 @@ def new_bytes(length: int) -> tuple[bytes, Any]:
 class BytesBuffer:
     """A `bytes` object that all frames of a link end share, for a library that accepts only `bytes`.
 
-    Each frame overwrites the object's bytes. Therefore, only the adapter and libraries that copy the object may hold a
-    reference to it.
+    Every frame overwrites the bytes of this object. Therefore, nothing may keep a reference to the object except the
+    adapter and libraries that copy the object.
     """
 
     def __init__(self) -> None:
@@ -112,8 +113,8 @@ class BytesBuffer:
         self._places: Any = (ctypes.c_ubyte * 0)()
 
     def fill(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Let the function `fill` write a frame, and return the frame. The frame is valid until the next call of this
-        method."""
+        """Let the given function `fill` write a frame into the buffer, and return the frame. The returned frame is
+        valid until this method is called again."""
         length = HEADER_BYTES + payload_bytes
         if len(self._frame) != length:
             self._frame, self._places = new_bytes(length)

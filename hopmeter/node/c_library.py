@@ -1,6 +1,6 @@
 """Loads the C library that a transport's Rust crate provides for other languages.
 
-`hopmeter build` copies the library to the node directory.
+`hopmeter build` copies the C library to the node directory.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ view_memory: Callable[[int, int, int], memoryview] = _VIEWER(("PyMemoryView_From
 
 
 class CFunctions:
-    """The functions of a C library as attributes of an object. The names of the attributes lack the prefix of the C
-    functions."""
+    """The functions of a C library as attributes of an object. The attributes are named like the C functions, but
+    without their prefix."""
 
     def __init__(self, library: ctypes.CDLL, prefix: str, signatures: Signatures) -> None:
         for name, (result, arguments) in signatures.items():
@@ -39,9 +39,9 @@ class CFunctions:
             setattr(self, name, function)
 
     def demand(self, result: int | None) -> int:
-        """Return the result of a function, which is a handle or a count.
+        """Check the result of a C function, a handle or a count, and return the result.
 
-        Raises AdapterError with the library's message if the function failed.
+        Raises an AdapterError that contains the library's message if the C function failed.
         """
         if result is not None and result >= NOTHING:
             return result
@@ -52,10 +52,10 @@ class CFunctions:
 
 
 def load_library(transport: str, signatures: Signatures) -> tuple[CFunctions, CFunctions]:
-    """Load `libhopmeter_NAME.so`, and return two objects with its functions.
+    """Load `libhopmeter_NAME.so`, and return two objects that provide the library's functions.
 
-    Calls through the first object are faster, because they hold the interpreter lock. Calls through the second object
-    release the interpreter lock, as is necessary for functions that wait.
+    The functions of the first object are faster, because they keep the interpreter lock. The functions of the second
+    object release the lock, which is necessary if they wait.
     """
     file, prefix = f"libhopmeter_{transport}.so", f"hopmeter_{transport}_"
     found = next((folder / file for folder in paths.node_folders() if (folder / file).exists()), None)
@@ -70,15 +70,16 @@ class SlotViews:
     """Memoryviews of frames in equal-sized memory slots, cached by slot number and length."""
 
     def __init__(self, frame: Callable[[int], int], flags: int) -> None:
-        """Create read-only or writable views, depending on `flags` (READ or WRITE). The function `frame` returns the
-        address of the frame in a slot."""
+        """Create views of the frames. `flags` (READ or WRITE) says whether the views are read-only or writable. `frame`
+        is a function that takes a slot number and returns the address of the frame in that slot."""
         self._first = frame(0)
         self._distance = frame(1) - self._first
         self._flags = flags
         self._views: dict[int, memoryview] = {}
 
     def view(self, word: int) -> memoryview:
-        """Return the frame that `word` identifies by its slot number (low bits) and payload length."""
+        """Return the frame that `word` describes: the low bits are the slot number, and the high bits are the payload
+        length."""
         view = self._views.get(word)
         return self._new(word) if view is None else view
 

@@ -1,4 +1,4 @@
-"""Provides link ends for calls, for libraries that make or answer calls on their own threads."""
+"""Provides client and server ends for libraries that make or answer calls on their own threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTERRUPT_S = 0.02
 
 
 def _interrupt_nothing() -> None:
-    """Do nothing, because the library's calls end without an interruption."""
+    """Do nothing. This function is used if the library's calls end without an interruption."""
 
 
 class ReplyQueue(queue.SimpleQueue[Parts]):
@@ -35,13 +35,13 @@ class ReplyQueue(queue.SimpleQueue[Parts]):
 
 
 class BlockingCalls(ReplyQueue):
-    """A client end for a library that has only blocking calls. A separate thread makes the calls, one at a time."""
+    """A client end for a library whose calls always block. A separate thread makes the calls, one at a time."""
 
     def __init__(self, write: Callable[[int, Fill], Any], call: Callable[[Any], Parts | None]) -> None:
-        """Create a client end that makes calls with the given functions.
+        """Create a client end that makes calls with the functions `write` and `call`.
 
-        The function `write` creates the request for a call. The function `call` makes the call and returns the parts of
-        the reply, or None if there is no reply.
+        `write` creates the request for a call. `call` makes the call, and returns the parts of the reply, or None if no
+        reply arrives.
         """
         self._write, self._call, self._idle = write, call, True
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -50,7 +50,7 @@ class BlockingCalls(ReplyQueue):
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
         """Start a call, as the contract requires of `Client.start`. Return False (busy) if the previous call has not
-        ended."""
+        ended yet."""
         if not self._idle:
             return False
         request = self._write(payload_bytes, fill)
@@ -68,8 +68,8 @@ class BlockingCalls(ReplyQueue):
     def stop(self, interrupt: Callable[[], object] = _interrupt_nothing) -> None:
         """Stop the thread.
 
-        The function `interrupt` makes the current call end early. This function is called repeatedly, because the
-        current call may not have begun at the first attempt.
+        The function `interrupt` makes the current call end early. `interrupt` is called again and again, because it has
+        no effect if the current call has not begun yet.
         """
         self._requests.put(None)
         while self._thread.is_alive():
@@ -78,7 +78,8 @@ class BlockingCalls(ReplyQueue):
 
 
 class CalledServer:
-    """A server end for a library that passes each request to a function and sends the function's result as the reply.
+    """A server end for a library that passes each request to a callback and sends the result of the callback as the
+    reply.
 
     After `serve`, the server handles requests one at a time until it is closed.
     """
@@ -86,13 +87,13 @@ class CalledServer:
     address = ""
 
     def __init__(self, write: Callable[[int, Fill], Any]) -> None:
-        """Create the server end of a link. The function `write` creates the reply to a request."""
+        """Create the server end of a link. `write` is a function that creates the reply to a request."""
         self._write = write
         self._turn = threading.Lock()
         self._handle: Callable[..., None] | None = None
 
     def poll(self, _timeout_s: float, _handle: Handle) -> int:
-        """Raise AdapterError, because a library that calls its servers cannot be polled."""
+        """Raise AdapterError, because a server end that receives requests by callback cannot be polled."""
         raise AdapterError(
             "the library calls its servers itself, so hopmeter cannot poll them", 'use wait = "callback"'
         )
@@ -119,6 +120,7 @@ class CalledServer:
         return replies[0] if replies else None
 
     def close(self) -> None:
-        """Wait until the current request, if any, has been handled. Requests that arrive later get no reply."""
+        """Wait until the current request, if any, has been handled. Requests that arrive after this point get no
+        reply."""
         with self._turn:
             self._handle = None

@@ -1,16 +1,16 @@
-"""Defines the contract of Python adapters as types. Each `transports/NAME/python/adapter.py` must contain a class that
-matches the contract.
+"""Defines the contract of Python adapters as types. Each file `transports/NAME/python/adapter.py` must contain a class
+that fulfils the contract.
 
-An adapter is a class named `Transport`. Of the methods of the class `Transport` below, an adapter has exactly those
-that its manifest promises. An adapter only moves frames and contains no code for roles, clocks or statistics. A frame
+An adapter is a class named `Transport`. An adapter implements exactly those methods of the class `Transport` below that
+its manifest promises. An adapter only moves frames and contains no code for roles, clocks or statistics. A frame
 consists of a 64-byte header and a payload. With raw carriage, one buffer contains the header and then the payload. With
 typed carriage, the header and the payload have a buffer each.
 
-A buffer is any object that supports the buffer protocol and has contiguous bytes. Examples are a bytearray, a
-memoryview, a NumPy byte array, and a message of the library. The instrument reads and writes buffers in place.
+A buffer is any object that supports the buffer protocol and has contiguous bytes. Examples of buffers are a bytearray,
+a memoryview, a NumPy byte array, and a message object of the library. The instrument reads and writes buffers in place.
 
-The endpoints of a node are threads of one interpreter. Only one thread at a time uses any given link end. A function
-that waits must release the interpreter lock (GIL), because otherwise the node's other endpoints would stop. The socket
+The endpoints of a node are threads of one interpreter. Each link end is used by only one thread at a time. A function
+that waits must release the interpreter lock (GIL); otherwise, it would stop the other endpoints of the node. The socket
 module and all libraries that support multithreaded programs release the GIL while they wait.
 
 Any exception that an adapter raises fails the trial. The trial's result contains the exception's traceback or, for an
@@ -28,8 +28,8 @@ LOOPBACK = "127.0.0.1"
 
 
 class AdapterError(Exception):
-    """An expected failure of the adapter, with a message and a remedy. Raise an `AdapterError` `from` the exception
-    that caused it."""
+    """An expected failure of the adapter, with a message and a remedy. Raise an `AdapterError` with `from`, followed by
+    the exception that caused the error."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -39,7 +39,7 @@ class AdapterError(Exception):
 class Setup(Protocol):
     """The values that an adapter receives when it is opened. `hopmeter._instrument.Setup` implements this type.
 
-    Values that differ between links are in `Link` instead.
+    `Link` contains the values that differ between links.
     """
 
     run: str
@@ -70,13 +70,13 @@ class Setup(Protocol):
 
 
 def network_device(setup: Setup) -> str:
-    """Return a description of the network device that a transport uses, for the transport's facts."""
+    """Return text about the network device that a transport uses; the text becomes one of the transport's facts."""
     return "the loopback device" if setup.advertised.startswith("127.") else f"the device of {setup.advertised}"
 
 
 class Link(Protocol):
-    """A link, over which messages make one hop. Exactly one end of a link, a publisher or a server, binds, and all
-    other ends connect to its address."""
+    """A connection between link ends; each message that passes over it makes one hop. Exactly one end of each link, a
+    publisher or a server, binds; all other ends connect to its address."""
 
     name: str
     """A name that is unique on this machine and consists of `[a-z0-9_]`.
@@ -130,38 +130,38 @@ class Fill(Protocol):
         """Write a frame of HEADER_BYTES + payload_bytes, either to one buffer, `fill(frame)`, or to two buffers,
         `fill(header, payload)`.
 
-        Call this function only during the adapter's call that received it, and on the same thread. Raises TypeError or
-        BufferError for an object without writable bytes, and ValueError for a wrong length. Raises RuntimeError for a
-        call on another thread, or after the adapter's call has returned.
+        Call `fill` only during the adapter's call that received it as an argument, and on the same thread. Raises
+        TypeError or BufferError if an object has no writable bytes, and ValueError if its length is wrong. Raises
+        RuntimeError if it is called on another thread, or after the adapter's call has returned.
         """
 
 
 class Take(Protocol):
     """A function that passes one received frame to the instrument.
 
-    The frame's memory must stay valid until the function returns.
+    The memory of the frame must stay valid until `take` returns.
     """
 
     def __call__(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
         """Pass a frame in one buffer of any length, `take(frame)`, or in two buffers, `take(header, payload)`.
 
-        Instead of a buffer, `payload` may be a function without arguments that returns the buffer. The instrument calls
-        such a function after it has read the arrival time. `native` is the library's own message object, which a
-        publisher can `forward` without a copy.
+        Instead of a buffer, `payload` may be a function without arguments that returns the buffer. If `payload` is a
+        function, the instrument calls it after it has read the arrival time. `native` is the message object of the
+        library, which a publisher can `forward` without a copy.
         """
 
 
 class Reply(Protocol):
-    """A function that answers one request. The adapter provides the function, and the instrument calls the function."""
+    """A function that answers one request. The adapter provides this function, and the instrument calls it."""
 
     def __call__(self, payload_bytes: int, fill: Fill, /) -> bool:
-        """Send the reply. The rules for `Publisher.send` also apply to replies."""
+        """Send the reply. A reply must follow the rules for `Publisher.send`."""
 
 
 class Handle(Protocol):
     """A function that passes one request to the instrument.
 
-    The instrument calls `reply` either before this function returns or not at all.
+    The instrument calls `reply` before this function returns, or never.
     """
 
     def __call__(self, frame: Any, reply: Any, third: Any = None, /) -> None:
@@ -175,10 +175,10 @@ class Closable(Protocol):
     """An object that an adapter creates and that the instrument closes."""
 
     def close(self) -> None:
-        """Release all sockets, files, threads and memory of the object. The instrument calls `close` once, on any
-        thread.
+        """Release all sockets, files, threads and memory that the object uses. The instrument calls `close` once, on
+        any thread.
 
-        The method `close` may block briefly.
+        The method `close` may block for a short time.
         """
 
 
@@ -192,29 +192,30 @@ class Publisher(Closable, Protocol):
         """Send one frame of HEADER_BYTES + payload_bytes, which `fill` writes into the adapter's memory.
 
         Return True if the transport accepted the frame. Return False if the transport is busy, so that sending would
-        block. The adapter then drops the frame, and the instrument retries. The method must not block unless the
-        manifest says `send = "blocking"`.
+        block. If the transport is busy, the adapter drops the frame, and the instrument sends it again later. The
+        method must not block unless the manifest says `send = "blocking"`.
         """
 
 
 @runtime_checkable
 class ForwardingPublisher(Protocol):
-    """A publisher that can forward messages as the library itself received them. The method `forward` is optional;
-    without it, a relay copies each frame."""
+    """A publisher that can forward a received message in the form in which the library delivered it. The method
+    `forward` is optional; a publisher without it makes a relay copy each frame."""
 
     def forward(self, native: Any, /) -> bool:
-        """Send a message, unchanged and without a copy, that a subscriber of this adapter passed as `native`."""
+        """Send a message that a subscriber of this adapter passed as `native`, unchanged and without a copy."""
 
 
 class Subscriber(Closable, Protocol):
-    """A receiving end that the instrument polls, because the receiver waits by `spin` or `block`."""
+    """A receiving end with the wait `spin` or `block`, which the instrument polls."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass the frames that have arrived to the instrument: all of them if possible, and at least one if any frame
-        is available. Return the number of frames that were passed to the instrument.
+        """Pass frames that have arrived to the instrument: all of them if possible, and at least one if any has
+        arrived. Return the number of frames that were passed to the instrument.
 
-        If the wait is `spin`, check once for frames and return. If the wait is `block`, sleep in the transport until a
-        frame arrives or `timeout_s` has passed. The method may return earlier, or up to 0.1 s later.
+        If the wait is `spin`, look once for frames that have arrived, and return. If the wait is `block`, sleep in the
+        transport until a frame arrives or `timeout_s` has passed. The method may return before `timeout_s` has passed,
+        or up to 0.1 s after that.
         """
 
 
@@ -222,11 +223,10 @@ class Client(Closable, Protocol):
     """The client end of an rpc link."""
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
-        """Start a call. The rules for `Publisher.send` also apply to requests."""
+        """Start a call. A request must follow the rules for `Publisher.send`."""
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Pass the replies that have arrived to the instrument. The rules for `Subscriber.poll` also apply to
-        replies."""
+        """Pass the replies that have arrived to the instrument. The method follows the rules for `Subscriber.poll`."""
 
 
 class Server(Closable, Protocol):
@@ -238,13 +238,13 @@ class Server(Closable, Protocol):
     def poll(self, timeout_s: float, handle: Handle) -> int:
         """Pass the requests that have arrived to the instrument, each with a `Reply`.
 
-        The rules for `Subscriber.poll` also apply to requests.
+        The method follows the rules for `Subscriber.poll`.
         """
 
 
 @runtime_checkable
 class CallableServer(Protocol):
-    """A server whose requests the transport delivers by calling a function, for the wait `callback`."""
+    """A server end with the wait `callback`, to which the transport delivers requests by calling a function."""
 
     def serve(self, on_request: Handle, /) -> Closable:
         """Call `on_request` for each request on a thread of the transport, until the returned object is closed."""
@@ -253,23 +253,23 @@ class CallableServer(Protocol):
 class Objects(Protocol):
     """The object that a flow sends, for a transport that encodes objects itself.
 
-    In `send`, the adapter still lets `fill` write a header and a payload, but then publishes the header and the object
-    `leaving`. A receiver passes each received object to `arrive`. The receiver then calls `take` on the same thread,
-    with the header and any buffer of the payload's length.
+    The adapter's `send` still lets `fill` write a header and a payload, but publishes the header and the object
+    `leaving` instead of the payload. On the receiving side, the adapter passes each received object to `arrive`. The
+    adapter then calls `take` on the same thread, with the header and with any buffer that is as long as the payload.
     """
 
     leaving: Any
     """The object to publish."""
 
     def arrive(self, obj: Any, /) -> None:
-        """Accept a received object. The instrument compares this object with the sent object."""
+        """Accept a received object. The instrument compares the received object with the object that was sent."""
 
 
 class Transport(Closable, Protocol):
     """A transport in one process, which all endpoints of the node share.
 
-    Each endpoint calls the transport on the endpoint's own thread, which is pinned to a core. Threads that the library
-    starts inherit this core. Methods that open a link end may block.
+    Each endpoint calls the transport on the thread of the endpoint, which is pinned to a core. Threads that the library
+    starts are pinned to the core of the thread that started them. Methods that open a link end may block.
     """
 
     def __init__(self, setup: Setup) -> None: ...
@@ -299,23 +299,24 @@ class Transport(Closable, Protocol):
 
 @runtime_checkable
 class ObjectTransport(Protocol):
-    """A transport that encodes objects itself. The manifest lists the kinds of these objects under `objects`."""
+    """A transport that encodes objects itself. The manifest lists the kinds of objects that the transport encodes under
+    the key `objects`."""
 
     def carry(self, objects: Mapping[str, Objects], /) -> None:
-        """Set the object of each link, by the link's name. The link sends this object with every message instead of the
-        payload.
+        """Assign an object to each link; the keys are the names of the links. The link sends this object with every
+        message instead of the payload.
 
-        Links that have no object send bytes. If a flow of the node has a codec, `carry` is called once, before any link
-        end is opened.
+        A link to which no object is assigned sends bytes. If any flow of the node has a codec, the instrument calls
+        `carry` once, before it opens any link end.
         """
 
 
 @runtime_checkable
 class ReportingTransport(Protocol):
-    """A transport that reports facts after the last message.
+    """A transport that reports facts about itself after the last message.
 
-    `facts` is optional, but the conformance suite requires the fact `path`.
+    The method `facts` is optional, but the conformance suite requires the fact `path`.
     """
 
     def facts(self) -> Mapping[str, str]:
-        """Return facts for the result. The fact `path` states how the bytes actually travelled."""
+        """Return facts for the result. The fact `path` states how the bytes of the messages actually travelled."""

@@ -1,6 +1,6 @@
-"""A hop without a transport: `send` calls the receiver directly.
+"""The empty transport, whose `send` calls the receiver directly.
 
-If the receiver runs on the sender's thread, the hop consists only of the instrument's own overhead.
+If the receiver runs on the sender's thread, the time of a hop is only the instrument's own overhead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Caller:
         return True
 
     def close(self) -> None:
-        """Do nothing, because there is nothing to release."""
+        """Do nothing, because the empty transport has nothing to release."""
 
 
 class _Registered:
@@ -40,14 +40,14 @@ class _Registered:
 
 
 class Transport:
-    """A transport that opens only publishers and subscriptions, because the instrument's `empty_hop.rs` needs no other
-    link ends."""
+    """A transport that opens only publishers and subscriptions. The instrument's `empty_hop.rs` needs no other link
+    ends."""
 
     def __init__(self, _setup: Any) -> None:
         self._called: list[Take] = []
 
     def publisher(self, _link: Link) -> _Caller:
-        """Return a publisher that calls the receiver in `send`."""
+        """Return a publisher whose method `send` calls the receiver."""
         return _Caller(self._called)
 
     def subscribe(self, _link: Link, on_frame: Take) -> _Registered:
@@ -55,4 +55,4 @@ class Transport:
         return _Registered(self._called, on_frame)
 
     def close(self) -> None:
-        """Do nothing, because there is nothing to release."""
+        """Do nothing, because the empty transport has nothing to release."""

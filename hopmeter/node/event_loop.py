@@ -1,6 +1,7 @@
-"""Runs asyncio event loops for link ends that are called back. Python services wait in such loops.
+"""Runs asyncio event loops for link ends that receive messages by callback. Services that are written in Python usually
+wait for messages in such event loops.
 
-Unless your library itself imports asyncio, import this module only for the wait `callback`: the import of asyncio slows
+Import this module only for the wait `callback`, unless your library itself imports asyncio: importing asyncio slows
 down the start of a node.
 """
 
@@ -23,9 +24,11 @@ _endpoint = threading.local()
 
 
 def endpoint_loop() -> EventLoop:
-    """Return the event loop that the link ends of this thread's endpoint share, as the tasks of a service do.
+    """Return the event loop that all link ends of this thread's endpoint share, just as all tasks of a service share
+    one event loop.
 
-    A client must not share this loop, because a server's callback waits for the reply to its own call.
+    A client must not use the shared loop, because a server's callback blocks that loop while it waits for the reply to
+    its own call.
     """
     loop: EventLoop | None = getattr(_endpoint, "loop", None)
     if loop is None or not loop.share():
@@ -34,7 +37,7 @@ def endpoint_loop() -> EventLoop:
 
 
 class EventLoop:
-    """An event loop on a thread of its own, until all of its users have closed it."""
+    """An event loop that runs on a thread of its own until all of its users have closed it."""
 
     def __init__(self) -> None:
         self._users, self._sharing = 1, threading.Lock()
@@ -44,35 +47,36 @@ class EventLoop:
         self._thread.start()
 
     def share(self) -> bool:
-        """Add a user. Return False if the loop has already been closed."""
+        """Add a user. Return False if the event loop has already been closed."""
         with self._sharing:
             self._users += bool(self._users)
             return self._users > 0
 
     @property
     def is_here(self) -> bool:
-        """Whether the current thread runs the loop."""
+        """Whether the current thread is the thread that runs the event loop."""
         return threading.get_ident() == self._thread.ident
 
     def start(self, work: Work[R]) -> concurrent.futures.Future[R]:
-        """Start a task from another thread."""
+        """Start a task on the event loop from another thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Work[R]) -> R:
-        """Start a task from another thread, and return its result."""
+        """Start a task on the event loop from another thread, wait for the task, and return its result."""
         return self.start(work).result()
 
     def send_later(self, work: Work[object]) -> None:
-        """Store a send of the running callback, because the callback cannot await the send."""
+        """Store a message that a running callback sends, because the callback itself cannot await the send."""
         self._sends.append(work)
 
     async def finish_sends(self) -> None:
-        """Await what a callback has sent. Call this after each callback, before you await the next message."""
+        """Send the messages that a callback has stored with `send_later`. Call this method after each callback, before
+        you await the next message."""
         while self._sends:
             await self._sends.popleft()
 
     def close(self) -> None:
-        """Remove a user. The last one cancels all tasks, and ends the thread."""
+        """Remove a user. The last user that closes the event loop also cancels all tasks and ends the thread."""
         with self._sharing:
             self._users -= 1
             if self._users:
@@ -92,10 +96,11 @@ class EventLoop:
 
 
 class Outbox:
-    """The messages that one link end sends from any thread, one at a time."""
+    """A queue for the messages that one link end sends from any thread, one message at a time."""
 
     def __init__(self, loop: EventLoop, patience_s: float | None = PATIENCE_S) -> None:
-        """Create an outbox whose sends wait at most `patience_s`, or without a limit if it is None."""
+        """Create an outbox. Each send waits at most `patience_s` seconds, or without a limit if `patience_s` is
+        None."""
         self._loop, self._patience_s = loop, patience_s
         self._last: concurrent.futures.Future[object] | None = None
 
@@ -103,14 +108,17 @@ class Outbox:
     def is_ready(self) -> bool:
         """Whether the library has accepted the previous message.
 
-        Always true in a callback, because the loop awaits the messages of a callback one after another.
+        During a callback, the value is always true, because the event loop awaits the messages of a callback one after
+        another.
         """
         return self._last is None or self._last.done() or self._loop.is_here
 
     def put(self, work: Work[object]) -> bool:
-        """Send a message with a coroutine of the library. Return True, as a publisher's `send` does.
+        """Send a message by running a coroutine of the library. Return True, because that is what the `send` method of
+        a publisher returns.
 
-        From another thread, wait until the library accepts the message. Raises the library's error.
+        If the caller is on a thread other than the loop's, wait until the library accepts the message. Raises the
+        library's error.
         """
         if self._loop.is_here:
             self._loop.send_later(work)
@@ -125,8 +133,8 @@ class Receiver:
     """A task that awaits the messages of one link end, one at a time."""
 
     def __init__(self, loop: EventLoop, receive: Callable[[], Awaitable[object]]) -> None:
-        """Start the task. `receive` awaits a message and calls the callback; `receive` raises EOFError if no more
-        messages will come."""
+        """Start the task. `receive` awaits one message and calls the callback, and raises EOFError if no more messages
+        will arrive."""
         self._loop, self._receive, self._is_closing = loop, receive, False
         self._task: asyncio.Task[None] | None = None
         self._end = loop.start(self._receive_all())
@@ -139,7 +147,8 @@ class Receiver:
                 await self._loop.finish_sends()
 
     def close(self) -> None:
-        """Stop the task, and wait for a running callback. Raises the error that ended the task, if there is one."""
+        """Stop the task, after waiting for a callback that is running. If an error has ended the task, raises that
+        error."""
         self._is_closing = True
         self._loop.start(self._cancel())
         with contextlib.suppress(concurrent.futures.CancelledError):

@@ -1,13 +1,13 @@
-"""Implements `wait = "block"` for a library that delivers messages only by callback. The library's thread queues
-messages for the endpoint's thread, which sleeps until a message arrives. Any program that makes a thread wait for
-callbacks pays for a queue and a thread switch.
+"""Implements `wait = "block"` for libraries that deliver messages only by callback. The library's thread puts messages
+into a queue for the endpoint's thread, which sleeps until a message arrives. Every program that lets a thread wait for
+callbacks incurs the cost of a queue and of a thread switch.
 
-The queue does not copy frames, so an adapter must pass to `on_frame` only frames that the library does not overwrite. A
+The queue does not copy frames, so an adapter must not pass a frame to `on_frame` that the library overwrites later. A
 request need not stay valid after its callback, because the callback returns only when the request has been handled.
 
-By default, no frame is dropped: the library's thread waits while the queue contains `ROOM` calls. Messages that the
-library loses while its thread waits count as lost. If waiting would block the sender itself, the adapter drops frames
-and reports their number.
+By default, frames are not dropped: if the queue contains `ROOM` calls, the library's thread waits. Messages that the
+library loses while its thread waits count as lost. If the sender itself would have to wait, the adapter drops frames
+and reports how many it has dropped.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ Done = Callable[[], None]
 def path_fact(path: str, blocks: bool) -> str:
     """Return the fact `path` for an adapter that uses `HandOver`.
 
-    If `blocks` is true, the fact mentions the queue.
+    If `blocks` is true, the fact also names the queue between the threads.
     """
     return f"{path}, and a queue from the library's thread" if blocks else path
 
 
 class HandOver:
-    """A bounded queue between a library's callback threads and the polling thread.
+    """A bounded queue through which callbacks on the library's threads hand calls to the thread that polls.
 
-    Two queues that are implemented in C contain the waiting calls and the free places.
+    The class uses two queues that are implemented in C: one for the calls that wait, and one for the free places.
     """
 
     def __init__(self, room: int = ROOM, drops: bool = False) -> None:
         """Create a queue that holds at most `room` calls.
 
-        A full queue drops a frame if `drops` is true; otherwise, the library's thread waits for a free place.
+        If the queue is full, it drops the frame if `drops` is true; otherwise, the library's thread waits for a free
+        place.
         """
         self.dropped, self._drops = 0, drops
         self._arrived: queue.SimpleQueue[tuple[Call, Done]] = queue.SimpleQueue()
@@ -59,16 +60,16 @@ class HandOver:
             self._free.put(None)
 
     def frame(self, frame: Any, payload: Any = None, /, *, native: Any = None) -> None:
-        """Put a frame into the queue. The library's threads call this method as `on_frame`."""
+        """Put a frame into the queue. The library calls this method as the callback `on_frame`, on its own threads."""
         if self._drops and self._free.empty():
             self.dropped += 1
         else:
             self._give(lambda take: take(frame, payload, native=native), _keep_frame)
 
     def request(self, frame: Any, reply: Any, third: Any = None, /) -> None:
-        """Put a request into the queue, and return when it has been handled.
+        """Put a request into the queue, and return after the request has been handled.
 
-        The library's threads call this method as `on_request`.
+        The library calls this method as the callback `on_request`, on its own threads.
         """
         parts = (frame, reply) if third is None else (frame, reply, third)
         handled = threading.Lock()
@@ -77,7 +78,8 @@ class HandOver:
             handled.acquire()
 
     def _give(self, call: Call, done: Done) -> bool:
-        """Put a call into the queue, and return whether the queue accepted it. A closed queue accepts no calls."""
+        """Put a call into the queue, and return whether the queue accepted it. The queue accepts no calls after it has
+        been closed."""
         self._free.get()
         with self._closing:
             if not self._closed:
@@ -89,7 +91,7 @@ class HandOver:
     def poll(self, timeout_s: float, receive: Any) -> int:
         """Sleep until a call arrives or `timeout_s` has passed.
 
-        Subscribers and servers use this method as their `poll`.
+        This method is the `poll` of the subscriber or server that uses the queue.
         """
         try:
             call, done = self._arrived.get(timeout=timeout_s)
@@ -103,7 +105,7 @@ class HandOver:
         return 1
 
     def close(self) -> None:
-        """Wake up all library threads that wait for this queue.
+        """Wake up all threads of the library that wait for a free place in the queue or for an answer.
 
         Call this method only after all threads have stopped polling.
         """
@@ -115,11 +117,11 @@ class HandOver:
 
 
 def _keep_frame() -> None:
-    """Do nothing, because no thread waits for a frame to be handled."""
+    """Do nothing, because, unlike a request, a frame has no thread that waits until it has been handled."""
 
 
 class Subscriber:
-    """A blocking receiving end for a library that delivers by callback."""
+    """A receiving end with the wait `block`, for a library that delivers messages only by callback."""
 
     def __init__(self, subscribe: Callable[[Take], Closable], room: int = ROOM, drops: bool = False) -> None:
         self._hands = HandOver(room, drops)
@@ -128,17 +130,17 @@ class Subscriber:
 
     @property
     def drop_count(self) -> int:
-        """The number of frames that were dropped because the queue was full."""
+        """The number of frames that this queue dropped because it was full."""
         return self._hands.dropped
 
     def close(self) -> None:
-        """Release the library's threads, then close the library's link end, which may wait for these threads."""
+        """Release the library's threads from the queue, then close the library's link end, which may wait for them."""
         self._hands.close()
         self._called.close()
 
 
 class CalledServer(Closable, Protocol):
-    """A server that the library calls and that cannot be polled."""
+    """A server whose requests arrive in callbacks of the library, and which cannot be polled."""
 
     address: str
 
@@ -147,9 +149,9 @@ class CalledServer(Closable, Protocol):
 
 
 class Server:
-    """A blocking server for a library that calls its servers.
+    """A server end with the wait `block`, for a library that delivers requests only by callback.
 
-    The server queues requests as soon as it has been created.
+    The server begins to queue requests as soon as it is created.
     """
 
     def __init__(self, server: CalledServer) -> None:
@@ -158,17 +160,16 @@ class Server:
         self._serving = server.serve(self._hands.request)
 
     def close(self) -> None:
-        """Release the library's threads, then close the library's server, which may wait for these threads."""
+        """Release the library's threads from the queue, then close the library's server, which may wait for them."""
         self._hands.close()
         self._serving.close()
         self._server.close()
 
 
 class CallbackTransport(BaseTransport):
-    """A transport for a library that delivers only by callback.
+    """A transport for a library that delivers messages only by callback.
 
-    A subclass implements `subscribe` and `called_server`; this class builds the blocking link ends from these two
-    methods.
+    A subclass implements `subscribe` and `called_server`, from which this class builds the blocking link ends.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -176,20 +177,21 @@ class CallbackTransport(BaseTransport):
         self._blocks = False
 
     def note_wait(self, link: Link) -> Self:
-        """Record whether the link's ends block, and return this transport."""
+        """Record whether the ends of the link have the wait `block`, and return this transport."""
         self._blocks |= link.wait == "block"
         return self
 
     def facts(self) -> dict[str, str]:
-        """Return the fact `path`, which mentions the queue if the ends of any link block."""
+        """Return the fact `path`, which also names the queue between the threads if any link end has the wait
+        `block`."""
         return {"path": path_fact(self.path, self._blocks)}
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        """Connect a receiving end that the library calls."""
+        """Connect a receiving end to which the library delivers messages by callback."""
         raise NotImplementedError
 
     def called_server(self, link: Link) -> CalledServer:
-        """Bind a server to which the library delivers requests once `serve` has been called."""
+        """Bind a server end to which the library delivers requests by callback after `serve` has been called."""
         raise NotImplementedError
 
     def subscriber(self, link: Link) -> Subscriber:
@@ -197,7 +199,8 @@ class CallbackTransport(BaseTransport):
         return Subscriber(lambda on_frame: self.note_wait(link).subscribe(link, on_frame))
 
     def server(self, link: Link) -> CalledServer | Server:
-        """Bind a server that is polled if the link's wait is `block`, and called by the library otherwise."""
+        """Bind a server end. It is polled if the link has the wait `block`, and otherwise receives requests by
+        callback."""
         server = self.note_wait(link).called_server(link)
         return Server(server) if link.wait == "block" else server
 

@@ -1,8 +1,8 @@
 """Loads an adapter from its directory.
 
-All transport directories form one package. An adapter imports its own files by relative names such as `.ends`, and
-shared files by names such as `..._streams.python.sending`. Loading an adapter does not change Python's search path, so
-the adapter's files never shadow a library or another adapter's files.
+The transport directories together form one Python package. An adapter imports its own files with relative names such as
+`.ends`, and files that transports share with names such as `..._streams.python.sending`. The adapter's files never
+shadow a library or another adapter's files, because loading does not change Python's search path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hopmeter.node.contract import AdapterError
 def transport_class(folder: Path) -> type[Any]:
     """Return the class `Transport` from the `adapter.py` in `folder`, which is `transports/NAME/python`.
 
-    Raises AdapterError if the class does not exist, or if an import fails.
+    Raises AdapterError if the file contains no class `Transport`, or if an import fails.
     """
     path = folder / "adapter.py"
     if not path.is_file():
@@ -51,7 +51,7 @@ def transport_name(folder: Path) -> str:
 
 @contextmanager
 def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
-    """For the `with` block, append these directories to Python's search path, or prepend them if `first` is true."""
+    """Append directories to Python's search path (or prepend them, if `first` is true) until the `with` block ends."""
     before = list(sys.path)
     added = [str(folder) for folder in folders]
     sys.path[:] = [*added, *before] if first else [*before, *added]
@@ -63,7 +63,7 @@ def search_path(*folders: Path, first: bool = False) -> Iterator[None]:
 
 @functools.cache
 def _package(root: Path) -> str:
-    """Return the name of the package that consists of the transport directories in `root`."""
+    """Return the name of the Python package that the transport directories in `root` form."""
     name = f"hopmeter_transports_{zlib.crc32(bytes(root)):08x}"
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(root)]

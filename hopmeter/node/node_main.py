@@ -74,7 +74,8 @@ def _payload_sizes(codec: str, device: str, share: str, *objects: str) -> str:
 
 
 def _settle_collector(collects: bool) -> None:
-    """Exclude all existing objects from garbage collection, so that the collector has almost no work.
+    """Exclude all existing objects from garbage collection, so that the garbage collector has almost no work during the
+    trial.
 
     The garbage collector stays on, as in an ordinary program. The setting `gc = "off"`, which some transports have,
     turns the collector off.
@@ -86,13 +87,13 @@ def _settle_collector(collects: bool) -> None:
 
 
 def _facts(collects: bool) -> dict[str, str]:
-    """Return the Python version and the state of the garbage collector, as facts for the result."""
+    """Return the Python version and the state of the garbage collector, as facts that the result contains."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     return {"python": f"{sys.implementation.name} {version}", "gc": "on, frozen at start" if collects else "off"}
 
 
 def _roles_wait(spec: dict[str, Any]) -> bool:
-    """Return whether an endpoint of the node works, or waits for another thread, while it handles a frame.
+    """Return whether any endpoint of the node does work, or waits for another thread, while it handles a frame.
 
     While an endpoint works or waits, the interpreter's other threads must be able to run.
     """
@@ -105,9 +106,9 @@ def _role_waits(endpoint: dict[str, Any]) -> bool:
 
 
 def _read_spec(path: str | None) -> dict[str, Any]:
-    """Return the spec, or an empty dict if the file cannot be read.
+    """Return the node's spec, or an empty dict if the spec file cannot be read.
 
-    The instrument reads the file again, and reports the error.
+    The instrument reads the spec file again later, and reports the error.
     """
     try:
         return dict(json.loads(Path(path).read_bytes())) if path else {}
@@ -123,7 +124,7 @@ def _value(arguments: list[str], name: str) -> str | None:
 
 
 def _drop_option(arguments: list[str], name: str) -> list[str]:
-    """Return the arguments without the option `name` and its value."""
+    """Remove the option `name` and its value from the arguments, and return the other arguments."""
     if name not in arguments:
         return arguments
     at = arguments.index(name)

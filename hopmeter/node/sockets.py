@@ -1,4 +1,4 @@
-"""Provides stream sockets that never block a sender forever, even if the peer does not read."""
+"""Provides stream sockets that never block a sender forever, even if its peer stops reading."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def set_patience(connection: socket.socket, option: int, seconds: float) -> None
 
 
 class Backlog:
-    """The unsent bytes for a peer that reads too slowly.
+    """The bytes that could not be sent yet, because the peer reads too slowly.
 
-    Once the peer reads again, a thread sends the unsent bytes before all later bytes.
+    As soon as the peer reads again, a thread sends the unsent bytes, and only then any later bytes.
     """
 
     def __init__(self, send: Callable[[memoryview], int]) -> None:
-        """Create a backlog. The function `send` must return quickly, with the number of bytes that it has sent.
+        """Create a backlog. `send` is a function that must return quickly, and that returns how many bytes it has sent.
 
-        An OSError from `send` means that the connection has ended.
+        If `send` raises an OSError, the connection has ended.
         """
         self._send = send
         self._thread: threading.Thread | None = None
@@ -48,9 +48,9 @@ class Backlog:
         self._thread.start()
 
     def append(self, data: Any) -> None:
-        """Copy data into the backlog, where it waits until the earlier bytes have been sent.
+        """Append a copy of the data to the backlog, where it waits until all earlier bytes have been sent.
 
-        The caller must acquire `lock` before it reads `pieces`, and hold the lock during this call.
+        The caller must acquire `lock` before it reads `pieces`, and must hold `lock` during this call.
         """
         self.pieces.append(memoryview(bytes(data)))
 

@@ -1,4 +1,4 @@
-"""`python hopmeter/node/start.py [--borrow FOLDER]` runs a node on a Python that does not have hopmeter installed.
+"""`python hopmeter/node/start.py [--borrow FOLDER]` runs a node with a Python in which hopmeter is not installed.
 
 The node can import the package `hopmeter`. With `--borrow FOLDER`, the node can also import the packages in FOLDER.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 def lend(package: Path) -> None:
     """Make `hopmeter` importable without changing the search path.
 
-    If hopmeter's directory were in the search path, the packages next to hopmeter could be imported too.
+    If hopmeter's directory were in the search path, the node could also import other packages from that directory.
     """
     search = [str(package)]
     spec = importlib.util.spec_from_file_location(
@@ -27,9 +27,7 @@ def lend(package: Path) -> None:
 
 
 def borrow(folder: str) -> None:
-    """Insert a package directory into the search path, before this Python's own packages and after its standard
-    library.
-    """
+    """Insert a package directory into the search path, between the standard library and the packages of this Python."""
     own = [index for index, entry in enumerate(sys.path) if Path(entry).name in ("site-packages", "dist-packages")]
     sys.path.insert(own[0] if own else len(sys.path), folder)
 

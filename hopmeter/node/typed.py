@@ -1,7 +1,9 @@
-"""Stores a frame header in three fields of the transport's own message type: a number, a time and a text.
+"""Stores a frame header in three fields of the transport's own message type: a number field, a time field and a text
+field.
 
-`label(header)` returns the text, `seq_of(header)` the number, and `sent_of(header)` the time in ns. `header_of(label,
-sent_ns, payload_bytes)` restores the header. The instrument implements these four functions once for all languages.
+`label(header)` returns the value of the text field, `seq_of(header)` the number, and `sent_of(header)` the time in
+nanoseconds. `header_of(label, sent_ns, payload_bytes)` restores the header from the fields. The instrument implements
+these four functions once for all languages.
 """
 
 from __future__ import annotations
@@ -32,23 +34,24 @@ LABEL_BYTES = 56
 
 
 def signed_seq(header: bytearray) -> int:
-    """Return a message's number as a signed 64-bit integer, for a message type whose number field is signed."""
+    """Return the number of a message as a signed 64-bit integer, for message types whose number field is signed."""
     seq = seq_of(header)
     return seq - (seq >> 63 << 64)
 
 
 def stamp(header: bytearray) -> tuple[int, int]:
-    """Return a frame's sent time as seconds and nanoseconds, as in the time types of ROS, DDS and Thrift."""
+    """Return the sent time of a frame in seconds and nanoseconds, as the time types of ROS, DDS and Thrift store it."""
     return divmod(sent_of(header), SECOND_NS)
 
 
 def nanoseconds(time: Any) -> int:
-    """Return the value of a ROS, DDS or Thrift time field in nanoseconds."""
+    """Convert the time field of a ROS, DDS or Thrift message to nanoseconds."""
     return int(time.sec * SECOND_NS + time.nanosec)
 
 
 def image_fields(link: Link) -> tuple[int, int, str, int, int]:
-    """Return the constant fields of a link's ROS Image: height, width, encoding, `is_bigendian`, and bytes per row.
+    """Return those fields of a ROS Image that are constant on a link: height, width, encoding, `is_bigendian`, and
+    bytes per row.
 
     Height and width are 0 if the payload is not an image.
     """
@@ -56,6 +59,7 @@ def image_fields(link: Link) -> tuple[int, int, str, int, int]:
 
 
 def no_payload_field(payload_bytes: int) -> AdapterError:
-    """Return the error for a payload on a link with the ROS message type Header, which has no field for a payload."""
+    """Return the error that is raised if a link uses the ROS message type Header, which has no payload field, but has
+    to carry a payload."""
     what = f"std_msgs/Header has no field for a payload of {payload_bytes} bytes"
     return AdapterError(what, "use the payload `bytes`, or a payload `timing` without padding")

@@ -1,4 +1,4 @@
-"""Choose which cells of a plan answer its question within the budget, and compute the minimum budget."""
+"""Choose the cells of a plan that answer its question within the time budget, and compute the minimum budget."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def trial_s(cell: Cell) -> float:
 def shows_level(cell: Cell, plan: Plan) -> bool:
     """Return whether a cell shows latency levels but is not used for the ranking.
 
-    The ranking comes from the corresponding cell with idle states disabled.
+    The ranking comes from the cell that has the same conditions, but idle states disabled.
     """
     both = any(other.nodes.no_idle_states for other in plan.runnable)
     return plan.scenario.no_idle_states == "both" and both and not cell.nodes.no_idle_states
@@ -51,14 +51,15 @@ def notes(plan: Plan) -> list[str]:
 
 
 def least_s(plan: Plan, cells: Sequence[Cell] | None = None) -> float:
-    """Estimate the time, in seconds, for the minimum number of rounds of `cells`, by default of all runnable cells."""
+    """Estimate how many seconds the minimum number of rounds takes for `cells` or, by default, for all runnable
+    cells."""
     level, deciding = min(LEVEL_ROUNDS, least_rounds(plan.scenario)), least_rounds(plan.scenario)
     chosen = plan.runnable if cells is None else cells
     return sum(trial_s(cell) * (level if shows_level(cell, plan) else deciding) for cell in chosen)
 
 
 def check(plan: Plan) -> None:
-    """Raise UsageError if the budget is too short for the minimum number of rounds."""
+    """Raise UsageError if the time budget is too short for the minimum number of rounds."""
     given_s = plan.scenario.budget_s
     if given_s is None or (needed_s := least_s(plan)) <= given_s:
         return

@@ -1,4 +1,4 @@
-"""Suggest which cells to measure if the budget is too short for all cells."""
+"""Suggest which cells to measure if the time budget is too short for all cells."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ OPTIONS = {"transport": "transport", "language": "language", "payload": "payload
 
 
 def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
-    """Return a command-line option that limits one condition to values that fit into the budget, or an empty string if
-    there is no such option."""
+    """Return an option that limits one condition to values whose cells fit into the time budget, or an empty string if
+    no option does."""
     requested = _own_cells(made)
     for axis, option in OPTIONS.items():
         values = list(dict.fromkeys(cell[axis] for cell in requested))
@@ -25,7 +25,7 @@ def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
 
 
 def _own_cells(made: Plan) -> list[Cell]:
-    """Return the cells that the user requested. Cells that serve only as floors are left out."""
+    """Return the cells that the user requested, without those that serve only as floors."""
     floors = {cell.comparison.floor for cell in made.runnable}
     named = set(made.scenario.transport or []) | {name for case in made.scenario.case for name in case.transport or []}
     return [cell for cell in made.runnable if cell.id not in floors or cell.axes.transport in named]
@@ -34,8 +34,8 @@ def _own_cells(made: Plan) -> list[Cell]:
 def _fitting(
     made: Plan, requested: Sequence[Cell], axis: str, values: Sequence[object], budget_s: float, cost: Cost
 ) -> list[object]:
-    """Return the largest set of values whose cells and floors fit into the budget. Values with a low cost are
-    preferred."""
+    """Return the largest set of values whose cells, together with their floors, fit into the time budget. Values whose
+    cells take little time are preferred."""
 
     def needed_s(chosen: Sequence[object]) -> float:
         cells = [cell for cell in requested if cell[axis] in chosen]

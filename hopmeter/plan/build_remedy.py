@@ -21,12 +21,12 @@ NOT_AGAIN = ("--dry-run", "--json")
 
 
 def is_buildable(reason: str) -> bool:
-    """Return whether a build may remove the reason for dropping a cell."""
+    """Return whether a build may remove the reason why a cell was dropped."""
     return split_code(reason)[1] in BUILDABLE and f"`{COMMAND}" in reason
 
 
 def without_remedy(reason: str) -> str:
-    """Return a reason without its build command."""
+    """Return the reason why a cell was dropped, without the build command that it suggests."""
     return REMEDY.sub("", reason) if is_buildable(reason) else reason
 
 

@@ -34,8 +34,8 @@ class Capabilities:
     """A cache of nodes in environments that settings choose, by manifest key and language."""
 
     def node(self, transport: str, language: str, settings: Mapping[str, Any]) -> Readiness | None:
-        """Return the node of a transport with the given settings, or None if the transport has no node in this
-        language."""
+        """Return the node of a transport in one language with the given settings, or None if the transport has no node
+        in that language."""
         known = self.manifests.get(transport)
         chosen = known.for_settings(settings) if known else None
         if chosen is None or chosen is known or not chosen.chooses_for(language):

@@ -1,4 +1,4 @@
-"""Find the transport of each flow: the cell's transport, or the transport that the flow names itself."""
+"""Find the carrier of each flow: the transport of the cell, or the transport that the flow names."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def receiving_carrier(cell: Cell, flow: Flow) -> Carrier:
 
 
 def carriers(cell: Cell, participant: str = "") -> list[Carrier]:
-    """Return the distinct carriers of a cell's flows, or of one participant's flows. Each participant has one process
-    per carrier."""
+    """Return the distinct carriers of a cell's flows, or of one participant's flows. A participant has a separate
+    process for each carrier."""
     if cell.workload is None:
         return [axis_carrier(cell)]
     own = [flow for flow in flows(replace(cell, flow="")) if not flow.bridged]
@@ -60,12 +60,13 @@ def codecs(cell: Cell, participant: str, carrier: Carrier) -> tuple[str, ...]:
 
 
 def rpc_of(cell: Cell, flow: Flow) -> str:
-    """Return the kind of link that carries a flow's calls. A bridge always uses `duplex`, which takes two links."""
+    """Return how a transport implements calls for a flow: the kind of link that carries them. The calls of a bridge are
+    always `duplex`, which means that each call uses two links."""
     return "duplex" if flow.bridged else carrier_of(cell, flow).rpc
 
 
 def own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifest]) -> dict[str, Carrier]:
-    """Return the carriers of the flows that name their own transport, by flow name.
+    """Return the carrier of each flow that names its own transport, keyed by the flow's name.
 
     Raises UsageError if a transport or setting is unknown, or if a setting's value is invalid.
     """
@@ -87,12 +88,12 @@ def _own_carriers(flows: Mapping[str, FlowKeys], manifests: Mapping[str, Manifes
 
 
 def encodes_objects(manifest: Manifest) -> bool:
-    """Return whether a transport encodes Python objects itself."""
+    """Return whether a transport encodes Python objects itself, without a codec."""
     return "python" in manifest.offers and bool(manifest.offers["python"].objects)
 
 
 def has_own_types(manifest: Manifest) -> bool:
-    """Return whether a transport can carry messages as the user's own type in at least one language."""
+    """Return whether a transport can carry the user's own message type in at least one language."""
     return any(offer.types for offer in manifest.offers.values())
 
 
@@ -122,7 +123,7 @@ def own_transport(cell: Cell, flows: Sequence[Flow]) -> dict[str, Any]:
     """If all flows of a row name their own transports, return the row's transport values; otherwise, return an empty
     dict.
 
-    The row is not ranked: its own transports are the same in all cells, and only the transport of other flows differs.
+    A row whose flows all name their transports is not ranked, because these transports are the same in all cells.
     """
     if not all(flow.carrier or flow.bridged for flow in flows):
         return {}

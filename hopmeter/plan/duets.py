@@ -1,5 +1,5 @@
-"""Choose the cells that are measured as duets. In a duet, both sides run at once, and their messages are due in
-alternating turns."""
+"""Choose those cells of a plan that are measured as duets. In a duet, both sides run at once, and their messages are
+due in alternating turns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_MESSAGES = 10
 
 
 def turn_s(cell: Cell, manifest: Manifest) -> float | None:
-    """Return the turn length for a cell, or None if the cell cannot be measured as a duet.
+    """Return the length of a turn in seconds, or None if the cell cannot be measured as a duet.
 
     A duet requires nodes that are idle during the other side's turn: no spinning threads, no broker and no work.
     """

@@ -12,7 +12,7 @@ from hopmeter.plan.carriers import carriers
 
 
 def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list[str]:
-    """Return a note for each environment variable of the user that every cell of a transport overrides."""
+    """Return a note for each of the user's environment variables that a transport's settings override in every cell."""
     used: dict[str, list[dict[str, object]]] = {}
     for each in (
         carrier for cell in cells for carrier in carriers(cell) if carrier.transport in capabilities.manifests
@@ -28,6 +28,6 @@ def environment_notes(cells: Iterable[Cell], capabilities: Capabilities) -> list
 
 
 def _user_variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """For each environment variable that the user has set, yield its setting and its name."""
+    """Yield each setting whose environment variable the user has set, with the name of the variable."""
     for name, setting in manifest.settings.items():
         yield from ((name, variable) for variable in setting.variables if os.environ.get(variable))

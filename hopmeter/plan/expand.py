@@ -1,5 +1,4 @@
-"""Expand the conditions of a scenario to one cell per requested combination, including combinations that cannot be
-measured."""
+"""Expand the conditions of a scenario to cells: one for each requested combination, even if it cannot be measured."""
 
 from __future__ import annotations
 
@@ -33,7 +32,8 @@ DISPATCH = DECLARED["dispatch"]
 
 
 def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of one case, without ids. Cells whose cores are not available are already marked as dropped."""
+    """Yield the cells of one case of the scenario. The cells have no ids yet. Cells that need unavailable cores are
+    already marked as dropped."""
     names = [name.removesuffix("_hz") for name in AXES]
     transports = transports_of(ask, capabilities)
     for values in itertools.product(*(ask.axes[name] for name in names)):
@@ -46,14 +46,16 @@ def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator
 
 
 def idle_states(scenario: Scenario, capabilities: Capabilities) -> list[bool]:
-    """Return the values of `no_idle_states` to measure: one value, or true followed by false."""
+    """Return the values of the option `no_idle_states` that the run measures: one value, or first true and then
+    false."""
     if scenario.no_idle_states == "both":
         return [True, False] if capabilities.may_keep_awake and scenario.budget_s else [False]
     return [scenario.no_idle_states]
 
 
 def transports_of(ask: Ask, capabilities: Capabilities) -> list[Manifest]:
-    """Return the transports that a case names. Raises UsageError for an unknown setting or an invalid value."""
+    """Return the transports that a case of the scenario names. Raises UsageError if a setting is unknown or a value is
+    invalid."""
     _check_settings(ask, capabilities)
     return list(select_transports(ask.axes["transport"], dict(capabilities.manifests)).values())
 
@@ -87,7 +89,7 @@ def _languages(manifest: Manifest, asked: list[str], axes: Mapping[str, Any], ca
 
 
 def settings_of(manifest: Manifest, ask: Ask) -> Iterator[dict[str, Any]]:
-    """For each combination of setting values in a case, yield the transport's settings."""
+    """Yield the settings of the transport for each combination of setting values in a case of the scenario."""
     given = ask.settings.get(manifest.name, {})
     for values in itertools.product(*given.values()):
         chosen = dict(zip(given, values, strict=True))
@@ -103,7 +105,7 @@ def cell_of(
     axes: dict[str, Any],
     machine: Machine,
 ) -> Cell:
-    """Return the cell of one combination of conditions."""
+    """Return the cell that measures one combination of conditions."""
     parts = language_parts(language, axes["relays"])
     offer = manifest.offers.get(parts[0])
     relay = manifest.offers.get(parts[1] if axes["relays"] else parts[0])
@@ -136,14 +138,14 @@ def cell_of(
 
 
 def resolve_wait(asked: str, receiver: Offer | None) -> str:
-    """Return the waits of a receiver's adapter for a user's words. An event loop that the adapter does not have stays
-    in the cell, as the reason to drop the cell."""
+    """Return the kinds of `wait` that the user's words stand for in the adapter of a receiver. If the adapter lacks the
+    event loop that the user named, the name stays in the cell, which is dropped for this reason later."""
     return "+".join(receiver.wait_for(each) for each in waits_of(asked)) if receiver else asked
 
 
 def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, str, str]) -> dict[str, Any]:
-    """Return the conditions of a cell, except transport, language and rate. Conditions that have no effect in this cell
-    are set to their defaults."""
+    """Return the conditions of a cell, except transport, language and rate. A condition that has no effect in this cell
+    gets its default value."""
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
     values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
@@ -159,7 +161,7 @@ def _worked_s(cell: Cell) -> float:
 
 
 def _manner(scenario: Scenario) -> dict[str, Any]:
-    """Return the cell values that are the same for all cells of a scenario."""
+    """Return those values of a cell that are equal in all cells of a scenario."""
     return {
         "reply": scenario.reply,
         "checksum": scenario.checksum,
@@ -221,8 +223,8 @@ def profile_of(manifest: Manifest, given: Mapping[str, Any]) -> str:
 
 
 def language_parts(language: str, relays: int) -> tuple[str, str, str]:
-    """Split a language value into the languages of source, relays and sink. If the value names two languages, relays
-    use the source's language."""
+    """Split a value such as `rust>python` into the languages of the source, the relays and the sink. If the value names
+    only two languages, the relays use the language of the source."""
     parts = language.split(">")
     if len(parts) == 1:
         return parts[0], parts[0], parts[0]
@@ -230,8 +232,8 @@ def language_parts(language: str, relays: int) -> tuple[str, str, str]:
 
 
 def join_languages(parts: tuple[str, str, str]) -> str:
-    """Join the languages of source, relays and sink to a language value. If all languages are the same, the value is
-    one word."""
+    """Join the languages of the source, the relays and the sink to a value such as `rust>python`. If all three
+    languages are equal, the value is a single word."""
     if len(set(parts)) == 1:
         return parts[0]
     return ">".join(parts) if parts[1] != parts[0] else f"{parts[0]}>{parts[2]}"

@@ -22,8 +22,8 @@ SAME = (*AXES, "reply", "fifo", "mlock", "no_idle_states", "messages", "warmup",
 
 
 def add_floors(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Return the cells with their floors. If the floor of a cell is not among the cells, it is added as an unranked
-    cell."""
+    """Return the cells with their floors. If the floor of a cell is missing from the plan, it is added as a cell that
+    is not ranked."""
     floors = {_key(cell): cell for cell in cells if _is_floor(cell) and not cell.dropped}
     added: dict[tuple[Any, ...], Cell] = {}
     reasons: dict[tuple[Any, ...], str] = {}
@@ -65,7 +65,7 @@ def _is_floor(cell: Cell) -> bool:
 
 
 def no_floor(why: str) -> str:
-    """Return the reason why a cell has no floor, tagged with its code."""
+    """Return the reason why a cell has no floor, followed by the code of the reason."""
     return tag("W-NO-FLOOR", why)
 
 

@@ -10,8 +10,8 @@ from hopmeter.model.workload import Flow
 
 
 def flows(cell: Cell) -> tuple[Flow, ...]:
-    """Return the flows and bridges that run in a cell, ordered by number. If the cell is the row of one flow, return
-    only that flow."""
+    """Return the flows and bridges that run in a cell, ordered by number. If the cell stands for the row of one flow,
+    return only that flow."""
     if cell.workload is None:
         one = _flow_of_axes(cell)
         return tuple(replace(one, number=number) for number in range(cell.axes.pairs))

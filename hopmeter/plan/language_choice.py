@@ -1,5 +1,5 @@
-"""Choose the language for `language = "one"`. Plans and `hopmeter build` use this module, so that both choose the same
-language."""
+"""Choose the language for cells with `language = "one"`. Plans and `hopmeter build` use this module, so that both
+choose the same language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Effort = tuple[int, ...]
 def preferred_language(
     manifests: Sequence[Manifest], axes: Mapping[str, Any], ready: Mapping[tuple[str, str], Readiness]
 ) -> str:
-    """Return the language in which a plan measures these transports. Languages with built nodes are preferred."""
+    """Return the language in which a plan measures the given transports. Languages for which a node has already been
+    built are preferred."""
 
     def is_ready(manifest: Manifest, language: str) -> bool:
         state = ready.get((manifest.name, language))
@@ -35,9 +36,9 @@ def choose_language(
 ) -> str:
     """Return the language that suits all given transports best.
 
-    Languages are compared by these criteria, in this order: support for the cell, an available node, a build of at most
-    two minutes, compiled code, a build of at most one minute, the transport's usual language, and the position in
-    `LANGUAGES`. A node that is already built has a build time of 0.
+    The criteria are, in this order: support for the cell, an available node, a build of at most two minutes, and
+    compiled code. The last criteria are a build of at most one minute, the transport's usual language, and the position
+    in `LANGUAGES`. If a node has already been built, its build time counts as 0.
     """
 
     def effort(manifest: Manifest, language: str) -> Effort:
@@ -63,25 +64,24 @@ def choose_language(
 
 
 def compiled_offer(manifest: Manifest, axes: Mapping[str, Any]) -> Offer | None:
-    """Return the transport's best compiled language for the conditions, or None if no compiled language supports
-    them."""
+    """Return the transport's best compiled language that supports the given conditions, or None if there is none."""
     offers = [offer for offer in manifest.offers.values() if not is_interpreted(offer.language)]
     known = [offer for offer in offers if offer.is_installed and is_offered(offer, axes)]
     return min(known, key=lambda offer: build_seconds(offer) > LONG_BUILD_S, default=None)
 
 
 def is_interpreted(language: str) -> bool:
-    """Return whether a language value such as `rust>python` includes an interpreted language."""
+    """Return whether a value such as `rust>python` includes an interpreted language."""
     return any(each in language for each in INTERPRETED)
 
 
 def build_seconds(offer: Offer) -> float:
-    """Return the duration of the first build in seconds, or 0 if the manifest does not state the duration."""
+    """Return how many seconds the first build takes, or 0 if the manifest does not state it."""
     return offer.build_cost.seconds if offer.build_cost else 0.0
 
 
 def is_offered(offer: Offer, axes: Mapping[str, Any]) -> bool:
-    """Return whether a transport supports a combination of conditions in one language."""
+    """Return whether a transport supports the given combination of conditions in one language."""
     if axes["codec"] != "none" and offer.language not in object_languages(axes["codec"], axes["payload"]):
         return False
     if axes["codec"] == "none" and units.payload_bytes(axes["payload"]) > offer.max_payload_bytes:

@@ -1,4 +1,4 @@
-"""Plan a run: choose its cells and its seed, and give a reason for each dropped cell."""
+"""Plan a run: choose the cells and the seed, and give a reason for each cell that is dropped."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Plan:
 
 
 def scheduled_s(cell: Cell) -> float:
-    """Return the planned sending time of one trial in seconds."""
+    """Return for how many seconds one trial sends messages according to the plan."""
     if cell.workload is not None:
         spans_s = [_sending_s(each) for each in cell.workload.flows if each.rate_hz]
         return max(spans_s, default=cell.schedule.limit_s) + cell.schedule.drain_s
@@ -69,9 +69,9 @@ def scheduled_s(cell: Cell) -> float:
 
 
 def _sending_s(flow: Flow) -> float:
-    """Return the time, in seconds, during which a flow with a schedule sends.
+    """Return for how many seconds a flow with a schedule sends messages.
 
-    If the flow sends a single message, the message's period is not counted, because the trial ends after the message.
+    If the flow sends only one message, the period after the message is not counted, because the trial ends then.
     """
     rates = rates_of(flow)
     assert rates, "the flow has a clock"
@@ -97,16 +97,16 @@ def make(name: str, scenario: Scenario, capabilities: Capabilities) -> Plan:
 
 
 def _drop_impossible(cells: list[Cell], capabilities: Capabilities) -> list[Cell]:
-    """Drop the cells that cannot be measured.
+    """Drop each cell that cannot be measured, with a reason.
 
-    Object sizes are measured only for cells that pass all other rules, because the measurement is slow.
+    The sizes of objects are measured only for cells that no other rule drops, because the measurement is slow.
     """
     first = [drop_impossible(_without_sizes(cell), cell, capabilities) for cell in cells]
     return [drop_impossible(cell, cell, capabilities) for cell in set_payload_sizes(first, capabilities)]
 
 
 def _without_sizes(cell: Cell) -> Cell:
-    """Return the cell with object sizes of 0, because the actual sizes are not known yet."""
+    """Return the cell with the size 0 for each object, because the sizes are not known yet."""
     return with_sizes(cell, lambda _: 0) if cell.has_object else cell
 
 

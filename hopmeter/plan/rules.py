@@ -1,4 +1,4 @@
-"""The rules that drop cells. The user sees the reason of the first rule that applies."""
+"""The rules that drop cells. If several rules apply to a cell, the user sees only the reason of the first one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def languages(cell: Cell) -> list[str]:
 
 
 def adapters(cell: Cell) -> list[tuple[Carrier, str]]:
-    """Return the distinct pairs of carrier and language among a cell's nodes."""
+    """Return the pairs of carrier and language that the nodes of a cell use, each pair once."""
     if cell.workload is None:
         return [(axis_carrier(cell), language) for language in languages(cell)]
     programs = cell.workload.participants
@@ -59,7 +59,7 @@ def _language(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 def _existing(cell: Cell, manifest: Manifest) -> list[str]:
     """Return the languages in which a transport has adapters.
 
-    If the cell mixes languages, return the transport's language pairs instead.
+    If the languages of the cell differ, return the language pairs that the transport supports instead.
     """
     return manifest.language_pairs if len(languages(cell)) > 1 else list(manifest.offers)
 
@@ -130,7 +130,8 @@ def _begin(cell: Cell, *_: object) -> str:
 
 
 def _waits(cell: Cell) -> str:
-    """Reject a cell whose receivers wait in different ways, unless all receivers are sinks and there are no relays."""
+    """Reject a cell whose receivers wait in different ways, unless the cell has no relays and all receivers are
+    sinks."""
     many = len(cell.axes.waits)
     if many == 1:
         return ""
@@ -174,9 +175,9 @@ def _object(cell: Cell, *_: object) -> str:
 
 
 def _own_encoders(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
-    """Reject a codec if the transport encodes objects itself.
+    """Reject a cell with a codec if its transport encodes objects itself.
 
-    If both the transport and the codec encoded the objects, neither encoding could be measured separately.
+    If the transport and the codec both encoded an object, the result could not show the time of either.
     """
     own = manifest.offers["python"].objects if "python" in manifest.offers else []
     if cell.axes.codec == "none" or not own or cell.axes.codec in own:
@@ -227,7 +228,7 @@ def _length(cell: Cell, *_: object) -> str:
 def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     """Reject a cell with a setting that has no effect in the cell.
 
-    A row with an ineffective setting would suggest that the setting makes no difference.
+    A row whose setting has no effect would suggest that the setting makes no difference.
     """
     here = {
         "languages": set(languages(cell)),
@@ -254,7 +255,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
 
 
 def endpoints(cell: Cell) -> int:
-    """Return the number of endpoints in all pairs of a cell."""
+    """Return how many endpoints all pairs of a cell have in total."""
     last = 0 if cell.axes.is_ring else cell.axes.sinks
     return cell.axes.pairs * (1 + cell.axes.relays + last)
 
@@ -283,7 +284,8 @@ def _check_build(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
 
 
 def _remedy(cell: Cell, get: str) -> str:
-    """Return a remedy: a command to run, or a sentence about a library that only the user can install."""
+    """Return a remedy: a command that the user can run, or a sentence about a library that only the user can
+    install."""
     command = get or f"hopmeter build {cell.axes.transport}"
     return f"run `{command}`" if command.startswith("hopmeter ") else command
 

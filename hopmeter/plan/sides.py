@@ -1,5 +1,5 @@
-"""Add the second side in a run with `--against`. The requested cells are the `new` side, and the reference describes
-the `old` side."""
+"""Add the second side in a run with `--against`. The cells that the user requests are the `new` side; the reference,
+which the option `--against` gives, describes the `old` side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTINGS = "set:"
 
 @dataclass(frozen=True)
 class OldSide:
-    """The old side of a run, with which the requested cells are compared."""
+    """The old side of a run, with which the new side is compared."""
 
     name: str
     """The reference as the user wrote it."""
@@ -37,9 +37,10 @@ class OldSide:
 
 
 def add_old_sides(plan: Plan, old: OldSide) -> Plan:
-    """Return the plan with the old side of each cell. Floors that hopmeter itself added have no old side.
+    """Return the plan with the old side of each cell. A floor that hopmeter itself has added to the plan gets no old
+    side.
 
-    Cells without an old side are dropped. Raises UsageError if no cell has an old side.
+    If a requested cell has no old side, the cell is dropped. Raises UsageError if no cell has an old side.
     """
     check_sides(plan)
     two = {cell.id for cell in cells_with_sides(plan)}
@@ -49,7 +50,7 @@ def add_old_sides(plan: Plan, old: OldSide) -> Plan:
 
 
 def check_sides(plan: Plan) -> None:
-    """Raise UsageError if the plan cannot have two sides."""
+    """Raise UsageError if the plan does not allow two sides."""
     if plan.scenario.search:
         raise UsageError("E-OPTION-CONFLICT", "--against: a search has no two sides", "give rates instead of a search")
     if plan.scenario.alone:
@@ -88,7 +89,7 @@ def _check_any(cells: Sequence[Cell], name: str) -> None:
 def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: Callable[[Cell], str]) -> OldSide:
     """Return the old side for a run that replaces the node of a transport in one language.
 
-    If a cell would be the same on both sides, the function `why_same` returns the reason.
+    `why_same` is a function that returns the reason if a cell would be the same on both sides.
     """
 
     def describe_old(chosen: Manifest, language: str) -> Readiness:
@@ -102,8 +103,8 @@ def node_side(name: str, capabilities: Capabilities, node: Readiness, why_same: 
 
 
 def why_unused(cell: Cell, transport: str, language: str) -> str:
-    """Return why replacing a transport's node in a language does not change a cell, or an empty string if the cell uses
-    this node."""
+    """Return why a cell does not change if a transport's node in one language is replaced, or an empty string if the
+    cell uses the node."""
     if cell.axes.transport == transport and language in languages(cell):
         return ""
     return tag("D-SAME-SIDES", f"{cell.axes.transport} ({cell.axes.language}) would be the same on both sides")
@@ -128,9 +129,9 @@ def _with_settings(cell: Cell, manifest: Manifest, settings: Mapping[str, Any]) 
 
 
 def _parse(text: str, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
-    """Parse the settings of a reference, and return the settings of each transport.
+    """Parse the settings in a reference such as `set:hwm=1000`, and return the settings of each transport.
 
-    A setting name without a transport applies to every transport that has the setting.
+    If a setting's name does not name a transport, it applies to every transport that has the setting.
     """
     found: dict[str, dict[str, Any]] = {}
     for word in text.split(","):

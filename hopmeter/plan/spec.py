@@ -29,7 +29,7 @@ SPARE_SAMPLES = 4096
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns of a duet. Messages are due only in the turns of their own side."""
+    """The turns of a duet. A message of a duet is due only in a turn of its own side."""
 
     length_s: float
     sides: int
@@ -83,7 +83,7 @@ class TrialContext:
     """The turns of this side in a duet, or None if the trial is not part of a duet."""
 
     def site(self, carrier: Carrier) -> TransportContext:
-        """Return the context of the nodes that use a carrier."""
+        """Return the directories and addresses that the nodes of one carrier use."""
         return self.sites.get(carrier.key) or TransportContext(
             self.directory, self.adapters, self.broker, self.bind, self.advertised
         )
@@ -94,7 +94,7 @@ def node_specs(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Return the language and the spec of each node.
 
-    `others` contains the trial contexts for the other hosts, by host name.
+    `others` contains the trial contexts of all other hosts, keyed by host name.
     """
     shape, first, others = topology(cell), place, others or {}
     links = {each: _link(cell, first, shape, each) for each in shape.links}
@@ -178,8 +178,8 @@ def _flow(cell: Cell, place: TrialContext, flow: Flow, hosted: Sequence[Endpoint
 
 
 def _window(flow: Flow) -> dict[str, Any]:
-    """Return the sending window of a flow whose messages return, or an empty dict for a flow with a schedule or a
-    cause."""
+    """Return the time window in which a flow sends if its messages return to the source, or an empty dict for any flow
+    with a schedule or a cause."""
     if flow.window_s is None:
         return {}
     warmup_s, length_s = flow.window_s
@@ -187,7 +187,7 @@ def _window(flow: Flow) -> dict[str, Any]:
 
 
 def _participant(cell: Cell, number: int) -> dict[str, Any]:
-    """Return the spec values of a workload's participant, or an empty dict for an ordinary cell."""
+    """Return the spec entries for a participant of a workload, or an empty dict for an ordinary cell."""
     if cell.workload is None:
         return {}
     one = cell.workload.participants[number]
@@ -202,9 +202,9 @@ def _payload(flow: Flow, place: TrialContext) -> dict[str, Any]:
 
 
 def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict[str, Any]:
-    """Describe a flow's object for a node that encodes or decodes the object.
+    """Describe the object of a flow for the spec of a node that encodes or decodes the object.
 
-    Return an empty dict for a node that only passes on bytes.
+    Return an empty dict if the node only passes on bytes.
     """
     language = hosted[0].language
     if is_message(flow.payload) and flow.has_codec:
@@ -220,8 +220,8 @@ def _object(flow: Flow, place: TrialContext, hosted: Sequence[Endpoint]) -> dict
 
 
 def _payload_source(flow: Flow, place: TrialContext) -> dict[str, Any]:
-    """Return the spec entry for the file with the payloads. Return an empty dict if payloads are a fixed pattern or
-    come from another flow."""
+    """Return the spec entry for the file from which a node reads payloads. Return an empty dict if the payloads are a
+    fixed pattern, or if they come from another flow."""
     if flow.bridged:
         return {}
     if flow.replay:
@@ -247,8 +247,8 @@ def _pace(cell: Cell, place: TrialContext, flow: Flow) -> dict[str, Any]:
 
 
 def _turns(turns: Turns | None) -> dict[str, Any]:
-    """Return the turns of a duet for the spec. Return an empty dict if there are no turns, so that nodes of older
-    versions accept the spec."""
+    """Return the spec entry for the turns of a duet. Return an empty dict if the cell is not a duet, so that nodes of
+    older versions accept the spec."""
     if turns is None:
         return {}
     return {"turn": {"length_ns": _ns(turns.length_s), "sides": turns.sides, "side": turns.side}}
@@ -271,9 +271,9 @@ def _endpoint(cell: Cell, place: TrialContext, one: Endpoint, flow: Flow) -> dic
 
 
 def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
-    """Return how the receivers of a node wait.
+    """Return how the receivers of a node wait for messages.
 
-    If the receivers wait in different ways, return how the polled receivers wait.
+    If the receivers of the node wait in different ways, return how those that are polled wait.
     """
     if cell.workload is not None:
         return _participant_wait(cell.workload, hosted[0])
@@ -281,7 +281,8 @@ def _wait(cell: Cell, hosted: Sequence[Endpoint]) -> str:
 
 
 def _participant_wait(workload: Workload, one: Endpoint) -> str:
-    """Return how a participant waits. Only one that receives nothing may have an event loop that its adapter lacks."""
+    """Return how a participant waits. An event loop that the participant's adapter lacks is possible only if the
+    participant receives nothing."""
     wait = workload.participants[one.participant].wait
     return "callback" if wait in get_args(EventLoop) else wait
 
@@ -291,8 +292,7 @@ def _polled_wait(waits: Sequence[str]) -> str:
 
 
 def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
-    """If the endpoints of a node wait differently, return the wait of the given endpoint; otherwise, return an empty
-    dict."""
+    """Return how an endpoint waits if the endpoints of its node wait in different ways, otherwise an empty dict."""
     if cell.workload is not None or one.role != "sink":
         return {}
     differ = len(cell.axes.waits) > 1 and cell.axes.placement == "thread"
@@ -300,16 +300,16 @@ def _told_wait(cell: Cell, one: Endpoint) -> dict[str, str]:
 
 
 def _own_wait(cell: Cell, one: Endpoint) -> str:
-    """Return how an endpoint waits. Only sinks may wait in different ways within one cell."""
+    """Return how an endpoint waits. Within one cell, only sinks may wait in different ways."""
     if cell.workload is not None:
         return _participant_wait(cell.workload, one)
     return cell.axes.waits[(one.place - 1) % len(cell.axes.waits)]
 
 
 def _work(one: Endpoint, flow: Flow) -> dict[str, Any]:
-    """Return the work that an endpoint does for each message. The work of a call is done by its server.
+    """Return the work that an endpoint does for each message that it receives. For a call, the server does the work.
 
-    If `work` is a list, each endpoint does the work at its own position in the list.
+    If `work` is a list, each endpoint does the work that the list contains at the position of the endpoint.
     """
     before = "none" if flow.is_call else flow.work
     workers = {"sink": flow.receiver_work, "relay": flow.work, "server": flow.work, "follower": before}

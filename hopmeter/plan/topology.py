@@ -1,4 +1,4 @@
-"""The endpoints and links of a cell, and the endpoints of each node (see docs/internals.md)."""
+"""The endpoints and links of a cell, and the endpoints that each of its nodes runs (see docs/internals.md)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Topology:
 
     @cached_property
     def nodes(self) -> list[tuple[Endpoint, ...]]:
-        """Return the endpoints of each process, in participant order."""
+        """Return the endpoints of each process, in the order of the participants."""
         found: dict[tuple[int, str], list[Endpoint]] = {}
         for endpoint in self.endpoints:
             found.setdefault((endpoint.participant, endpoint.carrier.key), []).append(endpoint)
@@ -52,29 +52,29 @@ class Topology:
 
     @cached_property
     def flows(self) -> dict[int, tuple[Endpoint, ...]]:
-        """Return the endpoints of each flow, by flow number. The sending endpoint comes first."""
+        """Return the endpoints of each flow, keyed by flow number. The sending endpoint comes first."""
         found: dict[int, list[Endpoint]] = {}
         for endpoint in self.endpoints:
             found.setdefault(endpoint.flow, []).append(endpoint)
         return {number: tuple(ours) for number, ours in found.items()}
 
     def receivers(self, link: str) -> list[Endpoint]:
-        """Return the endpoints that receive over a link. Clients are included, because a client receives replies over
-        its link."""
+        """Return the endpoints that receive messages over a link. Clients are among the receivers of a link, because
+        they receive replies over it."""
         is_reply = link.endswith(".reply")
         known = link.removesuffix(".reply").removesuffix(".request")
         return [each for each in self.endpoints if known in (each.outputs if is_reply else each.inputs)]
 
     def provers(self, flow: int) -> frozenset[int]:
-        """Return the ids of the endpoints that can confirm that a flow works: its sinks, or its source if messages
-        return to it."""
+        """Return the ids of the endpoints that can confirm that a flow works: its sinks or, if its messages return, its
+        source."""
         ours = self.flows[flow]
         return frozenset([each.id for each in ours if each.role == "sink"] or [ours[0].id])
 
 
 def topology(cell: Cell) -> Topology:
-    """Return the topology of a cell with all its flows. If the cell is the row of one flow, the topology contains only
-    that flow."""
+    """Return the topology of a cell, which contains the endpoints and links of all its flows. If the cell stands for
+    the row of one flow, the topology contains only that flow."""
     if cell.workload is not None:
         return _workload_topology(cell)
     endpoints: list[Endpoint] = []
@@ -141,8 +141,8 @@ def _link(pair: int, number: int) -> str:
 
 
 def _links(cell: Cell, pair: int) -> dict[str, int]:
-    """Return the number of receivers of each of a pair's links, by link id. If `rpc` is "duplex", a call uses two
-    links."""
+    """Return how many receivers each link of a pair has, keyed by link id. If `rpc` is "duplex", a call uses two links,
+    one for the request and one for the reply."""
     many = cell.axes.sinks if cell.axes.pattern == "scatter" else cell.axes.relays + 1
     ids = [_link(pair, number) for number in range(many)]
     if cell.axes.pattern != "pubsub":
@@ -153,7 +153,8 @@ def _links(cell: Cell, pair: int) -> dict[str, int]:
 
 
 def call_links(ids: Iterable[str], rpc: str) -> dict[str, int]:
-    """Return the links of calls, with one receiver each. A call has one link, or two if `rpc` is "duplex"."""
+    """Return the links over which calls are made. Each link has one receiver. If `rpc` is "duplex", each call has two
+    links, otherwise one link."""
     if rpc == "duplex":
         return {f"{each}.{way}": 1 for each in ids for way in ("request", "reply")}
     return dict.fromkeys(ids, 1)

@@ -61,10 +61,10 @@ def pick(excerpts: Excerpts, topic: str) -> Excerpt:
 
 
 def read_excerpts(path: Path, spans_ns: Mapping[str, int]) -> Excerpts:
-    """For each given topic of a recording, return an excerpt that is as long as the topic's span.
+    """Return an excerpt for each topic in `spans_ns`, which maps topics to the lengths of their excerpts.
 
-    All spans begin with the earliest message of the given topics. An unchanged recording is read only once. Raises
-    RecordingError if the recording cannot be read.
+    All excerpts start at the earliest message of any topic in `spans_ns`. An unchanged recording is read only once.
+    Raises RecordingError if the recording cannot be read.
     """
     try:
         state = RecordingSource(path, "").state
@@ -154,7 +154,7 @@ def room_error(source: RecordingSource) -> RecordingError:
 
 
 def _notes(found: Parts, choice: Choice, topic: str) -> Iterator[str]:
-    """Yield notes on what is omitted from a topic, and why."""
+    """Yield notes that state which messages of a topic are omitted, and why."""
     track = choice.segment.tracks[topic]
     if many := found.untimed[topic]:
         yield f"left out {messages(many)} without a valid time, such as those recorded at time 0 before a clock ran"
@@ -173,7 +173,7 @@ def due_times(excerpt: Excerpt, speed: float, loop: bool, length_ns: int) -> tup
     """Return the excerpt positions of the messages that are due within `length_ns`, and the due times of these messages
     in ns.
 
-    Raises RecordingError if there are too many messages, or if one round of the loop would take no time.
+    Raises RecordingError if there are too many messages, or if a repeated recording has a length of 0.
     """
     times = np.rint(excerpt.times_ns / speed).astype(np.int64)
     places = np.arange(len(times))

@@ -100,7 +100,7 @@ def open_recording(path: Path) -> Iterator[Storage]:
 
 
 class _Parts:
-    """The files of a split recording, read one after another."""
+    """Reads the files of a split recording, one after another."""
 
     def __init__(self, files: Sequence[Path], notes: Sequence[str]) -> None:
         self._files, self.notes = files, [*notes]

@@ -63,7 +63,7 @@ class McapFile(RecordFile):
         self._is_checked = True
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the file. The same topic may be yielded more than once."""
+        """Yield the topics of the file. A topic may be yielded more than once."""
         yield from [channel.topic for channel in self._channels.values()]
         for opcode, start, length in () if self._is_indexed else self._data():
             if opcode == CHANNEL:
@@ -72,7 +72,7 @@ class McapFile(RecordFile):
                 yield from (self._add_channel(content).topic for kind, content in self._chunk(start) if kind == CHANNEL)
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the file with their message types. The same topic may be yielded more than once."""
+        """Yield the topics of the file with their message types. A topic may be yielded more than once."""
         for _ in self.topics():
             pass
         if not {channel.schema for channel in self._channels.values() if channel.schema} <= set(self._schemas):
@@ -114,7 +114,7 @@ class McapFile(RecordFile):
     def _data(self) -> Iterator[Record]:
         """Yield the records of the data section.
 
-        Raises DamageError if the section is truncated or its CRC does not match.
+        Raises DamageError if the data section is truncated or its CRC does not match.
         """
         for opcode, start, length in self._records(len(MAGIC), self.size):
             if opcode in (DATA_END, FOOTER):
@@ -126,7 +126,8 @@ class McapFile(RecordFile):
             self.notes.append(NO_END)
 
     def _check_data(self, start: int) -> None:
-        """Compare the CRC of the data section with the CRC in the section's last record, unless the latter is 0.
+        """Compare the CRC of the data section with the CRC in the section's last record; a CRC of 0 in the record is
+        ignored.
 
         Raises DamageError if the CRCs differ.
         """

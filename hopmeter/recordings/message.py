@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 
 class Message(NamedTuple):
-    """A recorded message: the time when the recorder stored it, its bytes as recorded, and its topic."""
+    """A recorded message: the topic, the bytes as recorded, and the time at which the recorder stored the message."""
 
     time_ns: int
     data: bytes
@@ -36,10 +36,10 @@ class Storage(Protocol):
         """Return remarks for the user about the part of the recording that was read."""
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics. The same topic may be yielded more than once."""
+        """Yield the topics. A topic may be yielded more than once."""
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics with their message types. The same topic may be yielded more than once."""
+        """Yield the topics with their message types. A topic may be yielded more than once."""
 
     def messages(self, wanted: set[str]) -> Iterator[Message]:
         """Yield the recorded messages of the topics in `wanted`.

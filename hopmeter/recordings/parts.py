@@ -27,7 +27,7 @@ class DisorderError(Exception):
 
 
 class Parts:
-    """The parts of a recording that clock jumps separate. The replay uses the first part that is long enough.
+    """The parts of a recording between its clock jumps. The replay uses the first part that is long enough.
 
     If no part is long enough, the replay uses the part with the most messages.
     """
@@ -46,7 +46,7 @@ class Parts:
         return self._segments[-1]
 
     def add(self, message: Message) -> None:
-        """Add a message. Raises DisorderError if the times jump too often."""
+        """Add a message. Raises DisorderError if the messages' timestamps jump too often."""
         number = self.seen[message.topic]
         self.seen[message.topic] += 1
         if 0 < message.time_ns < MOST_NS:
@@ -55,7 +55,7 @@ class Parts:
             self._add_untimed(message, number)
 
     def is_over(self, message: Message) -> bool:
-        """Return whether the part before this message is long enough for the replay and ends with a clock jump."""
+        """Return whether the part before `message` is long enough for the replay and ends with a clock jump."""
         is_timed = 0 < message.time_ns < MOST_NS
         return is_timed and self._now.is_enough and not self._now.continues_with(message.topic, message.time_ns)
 
@@ -83,8 +83,8 @@ class Parts:
     def _add_untimed(self, message: Message, number: int) -> None:
         """Count a message without a valid time.
 
-        Time 0 is valid only for a clock that starts at 0. If the clock starts at 0, a topic has the time 0 at most
-        once, and its next time follows within a second.
+        Time 0 is valid only for a clock that starts at 0. If the clock starts at 0, the time 0 occurs at most once per
+        topic, and the next message follows within a second.
         """
         topic, now = message.topic, self._now
         self.untimed[topic] += 1
@@ -114,7 +114,7 @@ class Parts:
 
 
 class Choice:
-    """The replayed part, and the parts that were recorded before and after it."""
+    """The part of a recording that the replay uses, and the parts that were recorded before and after it."""
 
     def __init__(self, segment: Segment, before: Sequence[Segment], after: Sequence[Segment]) -> None:
         self.segment, self._before, self._after = segment, before, after
@@ -148,7 +148,7 @@ def _join(segments: Sequence[Segment]) -> list[Segment]:
 
 
 class _Lap:
-    """A group of segments that were merely stored out of order, without a clock jump between them."""
+    """A group of segments without a clock jump between them, although their messages were stored out of order."""
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, Segment]] = []
@@ -156,10 +156,10 @@ class _Lap:
         """The times of each topic, in ascending order."""
 
     def fits(self, segment: Segment) -> bool:
-        """Return whether a segment may belong to this group of segments. Merged in chronological order, the messages of
-        the segment and of the group must form long runs for each topic.
+        """Return whether a segment may belong to this group of segments. The messages of the segment and of the group,
+        merged in chronological order, must form long runs for each topic.
 
-        After the clock was set back, a merge would mix the messages of the segment and of the group in short runs.
+        If the clock was set back before the segment, the merged messages alternate in short runs.
         """
         shared = [(self._times[topic], _times(track)) for topic, track in segment.used_tracks if topic in self._times]
         if not shared:
@@ -171,13 +171,13 @@ class _Lap:
         return int(np.count_nonzero(sides[1:] != sides[:-1])) * LEAST_RUN <= len(sides)
 
     def add(self, place: int, segment: Segment) -> None:
-        """Add a segment that belongs to this group, with its position among all segments."""
+        """Add a segment that belongs to this group; `place` is the position of the segment among all segments."""
         self._segments.append((place, segment))
         for topic, track in segment.used_tracks:
             self._times[topic] = np.sort(np.append(self._times.get(topic, NO_TIMES), _times(track)))
 
     def join(self) -> Iterator[tuple[int, Segment]]:
-        """Yield joined segments in chronological order, each with the position of its earliest recorded segment.
+        """Yield joined segments in chronological order, each with the position of the segment that was recorded first.
 
         Segments are joined unless a long silence separates them.
         """

@@ -39,13 +39,14 @@ class Timing:
 
     @property
     def span_ns(self) -> int:
-        """Return the required length of the recording in nanoseconds."""
+        """Return how many nanoseconds of the recording the replay needs."""
         return round(max(self.warmup_ns, self.duration_ns) * self.speed) + 1
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The messages to send, as positions in the excerpt, and their due times since the start of the warm-up."""
+    """The messages to send, as positions in the excerpt, and the due time of each message since the start of the
+    warm-up."""
 
     places: Integers
     due_ns: Integers
@@ -60,15 +61,15 @@ class Schedule:
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """The topic that a flow replays, and its timing."""
+    """The topic that a flow replays, and the timing of the replay."""
 
     source: RecordingSource
     timing: Timing
 
 
 def read_requests(requests: Mapping[str, ReplayRequest]) -> dict[str, Excerpt]:
-    """Return the excerpt that each flow replays. Flows that replay the same recording have the same start time and the
-    same loop period.
+    """Return the excerpt that each flow replays. Flows that replay one recording share the start time and the loop
+    period.
 
     If a recording cannot be replayed, raises a RecordingError that names the flow.
     """
@@ -108,7 +109,7 @@ def schedule(excerpt: Excerpt, timing: Timing) -> Schedule:
 
 @dataclass(frozen=True)
 class ReplayFile:
-    """The replay file of a flow, and the facts about the file."""
+    """The replay file of a flow, with the facts about the file that the result records."""
 
     file: Path
     facts: Mapping[str, Any]
@@ -116,7 +117,7 @@ class ReplayFile:
 
 
 def write_replay(excerpt: Excerpt, timing: Timing, into: Path, check: Callable[[], None]) -> ReplayFile:
-    """Write the messages that a flow sends. The function `check` is called between messages.
+    """Write to the file `into` the messages that a flow sends. The function `check` is called between messages.
 
     Raises RecordingError if the recording cannot be replayed, and HopmeterError if the disk is full.
     """
@@ -133,7 +134,8 @@ def write_replay(excerpt: Excerpt, timing: Timing, into: Path, check: Callable[[
 
 
 def _write(file: BinaryIO, excerpt: Excerpt, made: Schedule, check: Callable[[], None]) -> str:
-    """Write the messages and their records, and return the SHA-256 of the messages' recorded times, sizes and bytes."""
+    """Write the messages and a record for each, and return the SHA-256 of the messages' recorded times, sizes and
+    bytes."""
     from hopmeter._instrument import checksum  # imported here, because few commands need the instrument
 
     offsets, checksums = (np.zeros(len(excerpt.numbers), np.int64) for _ in range(2))

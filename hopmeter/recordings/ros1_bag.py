@@ -29,7 +29,7 @@ Fields = dict[bytes, bytes]
 
 
 class Record(NamedTuple):
-    """A record of the file: its header fields, and the position of its data."""
+    """A record of a ROS 1 bag: the record's header fields, and the position of the record's data."""
 
     fields: Fields
     start: int
@@ -69,7 +69,7 @@ class Ros1Bag(RecordFile):
             raise UnknownKindError(f'the format "{named}"; convert it to "ROSBAG V2.0" with `rosbag fix`')
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the bag. The same topic may be yielded more than once."""
+        """Yield the topics of the bag. A topic may be yielded more than once."""
         yield from list(self._topics.values())
         for record in () if self._is_indexed else self._data():
             if record.opcode == CONNECTION:

@@ -42,11 +42,11 @@ class Ros2Database:
         return {number: (name, encoding) for number, name, encoding in rows}
 
     def topics(self) -> Iterator[str]:
-        """Yield the topics of the database. The same topic may be yielded more than once."""
+        """Yield the topics of the database. A topic may be yielded more than once."""
         yield from [topic for topic, _ in self._topics.values()]
 
     def types(self) -> Iterator[tuple[str, RecordedType]]:
-        """Yield the topics of the database with their message types. The same topic may be yielded more than once."""
+        """Yield the topics of the database with their message types. A topic may be yielded more than once."""
         known = self._definitions()
         for name, kind, encoding in self._database.execute("SELECT name, type, serialization_format FROM topics"):
             yield name, RecordedType(kind or "", encoding or "", *known.get(kind, ()))

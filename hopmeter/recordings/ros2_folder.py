@@ -73,7 +73,7 @@ def _order(file: Path) -> tuple[str, int, str]:
 
 
 def _read_hints(folder: Path) -> Mapping[str, Any]:
-    """Return the bag information in metadata.yaml. Return an empty mapping if the file is missing or corrupted."""
+    """Return the bag information in metadata.yaml. Return an empty mapping if metadata.yaml is missing or corrupted."""
     yaml = import_reader("yaml", "pyyaml")
     try:
         found = yaml.load(read_text(folder / METADATA), getattr(yaml, "CSafeLoader", yaml.SafeLoader))[

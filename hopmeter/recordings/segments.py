@@ -93,7 +93,7 @@ class Segment:
 
     @property
     def period_ns(self) -> float:
-        """Return the period of a loop over the segment, which is the same for all topics.
+        """Return the loop period of the segment in nanoseconds; all topics share this period.
 
         The period is the segment's duration plus the smallest mean gap between messages of a topic.
         """
@@ -108,7 +108,7 @@ class Segment:
         return is_forward and time_ns >= self.tracks[topic].newest_ns - SORTABLE_NS
 
     def begins_after(self, time_ns: int) -> bool:
-        """Return whether a message with this timestamp precedes the segment."""
+        """Return whether a message with the timestamp `time_ns` precedes the segment."""
         return time_ns < self.start_ns - SORTABLE_NS and self.newest_ns >= 0
 
     def add(self, topic: str, time_ns: int, size: int, number: int) -> None:

@@ -11,7 +11,8 @@ FORM = "write FILE:TOPIC, such as drive.mcap:/lidar/points"
 
 
 class RecordingError(UsageError):
-    """Raised if a recording cannot be replayed. The error contains the reason and the remedy."""
+    """Raised if a recording cannot be replayed. The error states why the recording cannot be replayed, and what the
+    user can do."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class RecordingSource:
 
     @property
     def state(self) -> tuple[int, ...]:
-        """Return the modification times and sizes of the recording's files, at least one of which changes with the
-        recording.
+        """Return the modification times and sizes of the recording's files; a change to the recording alters at least
+        one of them.
 
         Raises OSError if the recording cannot be accessed.
         """
@@ -38,7 +39,7 @@ class RecordingSource:
 
 
 def parse_recording(text: str) -> RecordingSource:
-    """Split a text into the path of a recording and a topic. The topic follows the last colon.
+    """Split a text into the path of a recording and a topic. The topic is the text after the last colon.
 
     If the text names no topic, raises a RefusedValueError that states the expected syntax.
     """

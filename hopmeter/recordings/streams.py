@@ -31,7 +31,7 @@ class CutOffError(DamageError):
 
 class UnknownKindError(Exception):
     """Raised for a valid recording of a kind that hopmeter cannot read yet. The text of the error completes the phrase
-    "it has …"."""
+    "the recording has …"."""
 
 
 class MissingReaderError(Exception):
@@ -46,7 +46,7 @@ def check_length(size: int) -> None:
 
 
 class FileWindow(io.RawIOBase):
-    """A part of an open file. Several windows of one file can be read independently."""
+    """A part of an open file. Several FileWindow objects can read one file independently."""
 
     def __init__(self, file: BinaryIO, start: int, length: int) -> None:
         self._handle, self._at, self._end = file.fileno(), start, start + length
@@ -103,7 +103,7 @@ class Block:
         self.position = self.crc = 0
 
     def read(self, size: int) -> bytes:
-        """Return the next `size` bytes. Raises DamageError if fewer bytes are left."""
+        """Return the next `size` bytes. Raises DamageError if fewer than `size` bytes are left."""
         if size > self.size - self.position:
             raise DamageError(f"a record of {size:,} bytes in a chunk of {self.size:,} bytes")
         check_length(size)

@@ -1,4 +1,4 @@
-"""The report on runs: a single HTML file with the question, the answer and how reliable the answer is.
+"""The report on runs: a single HTML file that states the question, the answer and the answer's reliability.
 
 For notebooks and scripts, `boxes` draws box plots of runs, `messages` returns each message as a row, and `write_csv`
 writes these rows.

@@ -66,7 +66,8 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
 
 
 def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
-    """Return the answer for each workload, a summary of its flows and paths, and the answers of the other tables."""
+    """Return the answer for each workload, a summary of the workload's flows and paths, and the answers of all other
+    tables."""
     parts = [group for group in groups if is_part(group) and len(ranks(group)) > 1]
     ordinary = [group for group in groups if group.rows[0].cell.workload is None and len(ranks(group)) > 1]
     several = len(whole) > 1
@@ -77,7 +78,7 @@ def _workloads(whole: Sequence[Group], groups: Sequence[Group]) -> list[str]:
 
 
 def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that the answer already describes, so that the report need not repeat their first sentences."""
+    """Return the groups whose first sentence is part of the answer, so that the report can omit the sentence."""
     if any(map(is_comparable, runs)):
         return []
     if whole := [group for group in groups if is_whole(group)]:
@@ -106,8 +107,8 @@ def _reference_groups(groups: Sequence[Group]) -> list[Group]:
 def _by_question(groups: Sequence[Group]) -> list[str]:
     """Return the sentences that answer each question.
 
-    Groups that differ only in idle states form one question. Within a question, the group with cores kept awake
-    determines the order.
+    Groups that differ only in idle states form one question. The sentence with the result of a question is about the
+    group measured with idle cores kept awake.
     """
     questions = families(groups, (conditions.IDLE,))
     if len(questions) > SPELLED_OUT:
@@ -142,8 +143,8 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
 
 
 def summary(groups: Sequence[Group]) -> str:
-    """Return one sentence about many groups: how often each row was significantly fastest, and how many groups have no
-    significantly fastest row."""
+    """Summarize many groups in one sentence: how often each row was significantly fastest, and how many groups have no
+    fastest row."""
     firsts = [(group, ranks(group)[0]) for group in groups]
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)
     total = formatting.plural(len(groups), "comparison")

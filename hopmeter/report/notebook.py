@@ -37,7 +37,7 @@ TITLE: dict[str, Any] = {"anchor": "start", "fontSize": 12.0, "fontWeight": "nor
 
 
 def boxes(*runs: Path) -> alt.TopLevelMixin:
-    """Draw a notched box for each codec, transport and language of these runs, on a logarithmic axis in ms.
+    """Draw a notched box for each codec, transport and language of the given runs, on a logarithmic axis in ms.
 
     Groups that are not comparable get separate charts, one below the other. Raises UsageError if no cell has a latency.
     """
@@ -77,13 +77,13 @@ def _warn(damaged: StoreError) -> None:
 
 
 def write_csv(run: Path, out: TextIO, on_damage: OnDamage = _warn) -> int:
-    """Write a CSV row for each message of the run that arrived, and return the number of messages.
+    """Write a CSV row for each message that arrived in the run, and return the number of rows.
 
     `middleware` is the transport, `plugin` is the codec, and `count` is the message number. On a GPU, the codec is
     followed by the device, as in `torch_gpu`. `timestamp` is the time at which the message was due, in seconds of the
     monotonic clock. If the pace has no schedule, `timestamp` is the time at which the message was sent. `delay` is the
-    time in seconds until the receiver had the whole message. A lost message has no row. Trials with damaged samples are
-    left out. For each damaged trial, `on_damage` is called with the error; the default `on_damage` warns.
+    time in seconds until the receiver had the complete message. A lost message has no row. Trials with damaged samples
+    are left out. For each damaged trial, `on_damage` is called with the error; the default `on_damage` warns.
     """
     many, header = 0, True
     for table in _tables(read(run), on_damage):

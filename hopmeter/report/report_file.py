@@ -1,4 +1,4 @@
-"""Write a report as a self-contained HTML file, with the figures as separate files next to it."""
+"""Write a report as a self-contained HTML file, and the figures as separate files next to the HTML file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write(run_folders: list[Path], out: Path, figure_folder: Path | None = None)
 
 
 def render_runs(runs: Sequence[Run], figure_folder: Path | None = None) -> str:
-    """Return the HTML report of these runs. If `figure_folder` is given, the figures are also written to this
+    """Return the HTML report of the given runs. If `figure_folder` is given, the figures are also written to this
     directory."""
     with svg.skip_schema_check():
         return render(run_page.page(runs), figure_folder)

@@ -20,7 +20,7 @@ from hopmeter.report.words import formatting
 
 
 def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
-    """Return the page for these runs. Figures can be left out, because drawing takes most of the time."""
+    """Return the report page for the given runs. Figures can be left out, because drawing takes most of the time."""
     scenarios = formatting.join(formatting.distinct(scenario(run) for run in runs))
     questions = [run.text("question") or str(run.part("scenario").get("question") or "") for run in runs]
     title = f"hopmeter: {formatting.join(formatting.distinct(run.text('title') or scenario(run) for run in runs))}"
@@ -35,7 +35,7 @@ def page(runs: Sequence[Run], with_figures: bool = True) -> Page:
 
 
 def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
-    """Return the report sections: first comparisons of all runs, then details."""
+    """Return the report sections: the sections that compare all runs come first, then the details."""
     found, style = groups(runs), Style.of(runs)
     named = {group.id for group in groups_in_answer(runs, found)}
     across = list(figures.across(found, style)) if with_figures else []
@@ -76,7 +76,7 @@ def scenario(run: Run) -> str:
 
 
 def _facts(runs: Sequence[Run]) -> list[str]:
-    """Return the facts about the runs for the page: start times, sizes and seeds."""
+    """Return facts about the runs for display on the page: start times, sizes and seeds."""
     cells, trials = sum(len(run.measured_rows) for run in runs), sum(len(run.trials) for run in runs)
     seeds = formatting.join(formatting.distinct(run.text("seed") for run in runs))
     size = f"{formatting.plural(cells, 'cell')}, {formatting.plural(trials, 'trial')}"
@@ -85,8 +85,8 @@ def _facts(runs: Sequence[Run]) -> list[str]:
 
 
 def start_time(run: Run) -> str:
-    """Return the start time of the run in its machine's time zone. A start time that cannot be parsed is returned as it
-    was stored."""
+    """Return the start time of the run in the time zone of the run's machine. A start time that cannot be parsed is
+    returned unchanged."""
     started = run.text("started")
     try:
         at = datetime.fromisoformat(started)

@@ -96,7 +96,7 @@ class Control:
                 )
 
     def end_early(self, patience_s: float) -> None:
-        """Request that all nodes end early, and wait at most `patience_s` seconds. Nodes that end within this time
+        """Request that all nodes end early, and wait at most `patience_s` seconds. Nodes that end within `patience_s`
         write their samples."""
         for node in self.nodes:
             with suppress(TrialFailedError):
@@ -110,8 +110,8 @@ class Control:
         self._forget(node)
 
     def _forget(self, node: Node) -> None:
-        """Stop watching a node that has exited. The channel of an exited node would stay readable and wake the selector
-        forever."""
+        """Stop watching a node that has exited. Otherwise, the channel of an exited node stays readable and wakes the
+        selector forever."""
         for source in node.finished_sources:
             if source in self._selector.get_map() and node in (watchers := self._selector.get_key(source).data):
                 watchers.remove(node)
@@ -119,7 +119,7 @@ class Control:
                     self._selector.unregister(source)
 
     def _receive(self, timeout_s: float) -> Iterator[NodeMessage]:
-        """Yield the messages that arrive within the timeout. If nodes fail, raise TrialFailedError with the first
+        """Yield the messages that arrive before the timeout. If nodes fail, raise the TrialFailedError of the first
         failure."""
         ready = self._ready(timeout_s)
         failures: list[TrialFailedError] = []
@@ -176,7 +176,8 @@ class Control:
 
 
 def await_exits(nodes: Collection[Node], patience_s: float) -> None:
-    """Wait at most `patience_s` seconds until the closing nodes have exited, and discard their messages."""
+    """Wait at most `patience_s` seconds until nodes that are closing have exited, and discard messages from these
+    nodes."""
     deadline = time.monotonic() + patience_s
     while left := [node for node in nodes if not node.has_ended()]:
         sources = {source for node in left for source in node.sources if source not in node.finished_sources}
@@ -207,8 +208,8 @@ def _log_tail(node: Node) -> str:
 
 
 def _said_by(node: Node | None) -> str:
-    """Return the last lines of a running node's log, to be added to an error text. For example, the log may show that
-    the node is looking for a router."""
+    """Return the last lines of a running node's log, which become part of an error text. For example, the log may show
+    that the node is still looking for a router."""
     return f"; the log of {node.name} ends: {node.tail()}" if node else ""
 
 

@@ -47,7 +47,7 @@ class RoundSource(Protocol):
 
     @property
     def left_s(self) -> float:
-        """Return the remaining time of the budget in seconds."""
+        """Return how many seconds of the time budget remain."""
 
     @property
     def status(self) -> str:
@@ -60,10 +60,10 @@ class RoundSource(Protocol):
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return all interim analyses (looks) so far, keyed by table."""
+        """Return all interim analyses (looks) of the run so far, keyed by table."""
 
     def next_round(self) -> list[PlannedTrial]:
-        """Return the trials of the next round, or an empty list if there are no more rounds."""
+        """Return the trials of the next round, or an empty list if the run is over."""
 
     def note(self, result: TrialResult) -> None:
         """Record the result of a finished trial."""
@@ -124,7 +124,7 @@ class Executor:
             self._work_through(todo, ground, alarm)
 
     def _further(self) -> list[PlannedTrial]:
-        """Add the next cells of a search for the highest rate to the plan, and return the trials of these cells."""
+        """Add the next cells of a search for the highest rate to the plan, and return their trials."""
         cells = self.further()
         if cells:
             self.plan = replace(self.plan, cells=[*self.plan.cells, *cells])
@@ -144,8 +144,8 @@ class Executor:
                 progress.end(together)
 
     def _explain(self, ground: ScratchDir, alarm: Alarm) -> None:
-        """If the scenario requests `why`, run one additional trial of each cell to record why the cell's messages are
-        slow."""
+        """If the scenario requests `why`, run an additional trial of each cell, which records why the cell's messages
+        are slow."""
         todo = why_trials(self.plan, self.folder)
         with RunProgress(self.console, todo) as progress:
             for planned in todo:
@@ -180,8 +180,8 @@ class Executor:
                 self._add_all([outcome], progress)
 
     def _turn_s(self, works: Sequence[Work]) -> float | None:
-        """Return the length of a turn in seconds, or None if these trials cannot run as a duet, in which two sides take
-        turns."""
+        """Return the length of a duet turn in seconds, or None if the trials cannot run as a duet, in which two sides
+        alternate."""
         can = all(state.has_turns for work in works for state in work.ready.values())
         if len(works) < 2 or not can or self.plan.scenario.sample_cpu:
             return None
@@ -189,8 +189,8 @@ class Executor:
         return lengths_s.pop() if len(lengths_s) == 1 else None
 
     def _work_if_possible(self, planned: PlannedTrial, progress: RunBar) -> Work | None:
-        """Return what is needed to execute a trial. If the trial cannot be executed, store its failure and return
-        None."""
+        """Return the Work object with everything needed to execute a trial. If the trial cannot be executed, store its
+        failure and return None."""
         if self._is_hopeless(planned):
             first, _ = split_code(self._reasons[planned.cell.id])
             reason = tag("E-NOT-TRIED", f"{NOT_TRIED} after {HOPELESS} failures: {first}")
@@ -273,7 +273,7 @@ class Executor:
 
 
 def _failure(planned: PlannedTrial, reason: str, remedy: str = "") -> TrialResult:
-    """Return the result of a trial that failed before its start."""
+    """Return the result of a trial that failed before it started."""
     return TrialResult(
         planned.cell.id,
         planned.trial,

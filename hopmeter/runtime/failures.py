@@ -6,8 +6,8 @@ from hopmeter.messages import tag
 
 
 class TrialFailedError(Exception):
-    """A failed trial, with the reason for the failure and its remedy. If `crash` is set, this error takes precedence
-    over errors that the crash causes in other nodes."""
+    """A failed trial, with the reason for the failure and advice for the user. If `crash` is set, this error takes
+    precedence over errors that the crash causes in other nodes."""
 
     def __init__(self, code: str, what: str, remedy: str = "", crash: bool = False) -> None:
         super().__init__(code, what, remedy, crash)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 @contextlib.contextmanager
 def aside(measured: Iterable[int]) -> Iterator[None]:
-    """Run this thread on unmeasured cores inside the `with` block. Start other processes before the `with` block,
-    because a process inherits the CPU affinity of the thread that starts it."""
+    """Run the calling thread on unmeasured cores inside the `with` block. Start other processes before the `with`
+    block, because a new process inherits the CPU affinity of the thread that starts it."""
     allowed = os.sched_getaffinity(0)
     others = allowed - set(measured)
     if not others:

@@ -1,5 +1,5 @@
 """The order of trials. A round consists of one trial of each cell of a table, in random order, so that drift affects
-all cells alike.
+all cells equally.
 
 If there are several tables, their rounds alternate.
 """
@@ -17,7 +17,7 @@ from hopmeter.model.trial import TrialResult
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One trial, with its position in the order of all trials."""
+    """One trial, with its position in the run's order of trials."""
 
     cell: Cell
     trial: int
@@ -29,8 +29,8 @@ class PlannedTrial:
 
 
 def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult] = ()) -> list[PlannedTrial]:
-    """Return the trials of these cells that still have to run, in the order in which they run. The same seed always
-    gives the same order of trials.
+    """Return the trials of the given cells that still have to run, in execution order. A seed always gives one
+    particular order of trials.
 
     The remaining trials of an interrupted round form a separate round.
     """
@@ -39,8 +39,8 @@ def planned_trials(cells: Sequence[Cell], seed: int, done: Sequence[TrialResult]
 
 
 def with_counterparts(todo: Iterable[PlannedTrial]) -> Iterator[list[PlannedTrial]]:
-    """Yield the trials in order, usually one by one. If the trials of a cell's two sides are adjacent in a round, both
-    trials are yielded together."""
+    """Yield the trials in order, usually as lists of one trial. If the trials of a cell's two sides are adjacent in a
+    round, both trials are yielded as one list."""
     waiting: list[PlannedTrial] = []
     for planned in todo:
         if waiting and not _are_sides(waiting[0], planned):
@@ -58,7 +58,8 @@ def _are_sides(one: PlannedTrial, other: PlannedTrial) -> bool:
 
 
 def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells, grouped by table. The tables are in the order in which their first cells appear."""
+    """Return the cells, grouped by table. The order of the tables is the order in which the tables' first cells
+    appear."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.group, []).append(cell)
@@ -66,7 +67,7 @@ def tables(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def begun_rounds(cells: Iterable[Cell], done: Iterable[TrialResult]) -> dict[str, int]:
-    """Return the number of each table's next round: the highest round number in `done` plus one."""
+    """For each table, return the number of the next round: the highest round number in `done` plus one."""
     group = {cell.id: cell.group for cell in cells}
     first: dict[str, int] = Counter()
     for result in done:
@@ -89,7 +90,7 @@ def _rounds(cells: Sequence[Cell], seed: int) -> Iterator[list[PlannedTrial]]:
 
 
 def shuffle(cells: Sequence[Cell], draw: random.Random) -> list[Cell]:
-    """Return the cells in random order. If a cell has two sides, the cells of its two sides stay adjacent."""
+    """Return the given cells in random order. If a cell has two sides, the cells of the two sides stay adjacent."""
     units: dict[str, list[Cell]] = {}
     for cell in cells:
         units.setdefault(min(cell.id, cell.comparison.counterpart or cell.id), []).append(cell)

@@ -1,4 +1,4 @@
-"""Shows the progress of a run on stderr between trials. hopmeter writes nothing during a measurement."""
+"""Shows the progress of a run on stderr between trials. hopmeter prints nothing during a measurement."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ OTHER_LINES = 6
 
 
 class _Bar(Progress):
-    """A progress bar with an optional element above it."""
+    """A progress bar; a table may be shown above the bar."""
 
     above: RenderableType | None = None
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Yield the optional element above the bar, then the bar."""
+        """Yield the table above the bar, if there is one, then the bar."""
         if self.above is not None:
             yield self.above
         yield from super().get_renderables()
 
 
 class RunBar:
-    """A progress bar, and notes that stay on the screen. If the output is not a terminal, only one line is printed
-    before the run and one line after the run."""
+    """The progress bar of a run, with notes that stay on the screen. If the output is not a terminal, one line is
+    printed before the run and one line after the run."""
 
     def __init__(self, console: Console, total: float, *columns: ProgressColumn) -> None:
         """Create the bar. The `columns` are shown between the progress bar and the remaining time."""
@@ -67,7 +67,7 @@ class RunBar:
 
     @property
     def outcome(self) -> str:
-        """Return as text which questions the run has decided, or an empty string if there is nothing to report."""
+        """Return which comparisons the run has decided as text, or an empty string if there is nothing to report."""
         return ""
 
     def note(self, text: str) -> None:
@@ -86,7 +86,7 @@ class RunBar:
 
 
 class Budget(Protocol):
-    """A time budget for a run: its remaining seconds, its open questions, and the medians so far."""
+    """A time budget for a run: the remaining seconds, the undecided comparisons, and the medians so far."""
 
     budget_s: float
 
@@ -96,7 +96,7 @@ class Budget(Protocol):
 
     @property
     def status(self) -> str:
-        """Return the open questions as text, such as `7 of 105 pairs open, 22 s left`."""
+        """Return the state of the comparisons as text, such as `7 of 105 pairs open, 22 s left`."""
 
     @property
     def medians(self) -> list[Median]:
@@ -104,8 +104,8 @@ class Budget(Protocol):
 
 
 class BudgetProgress(RunBar):
-    """A progress bar that fills as the budget is used. After half a minute, a terminal also shows the current medians
-    above the bar."""
+    """A progress bar that fills as a run uses its time budget. After half a minute, a terminal also shows the current
+    medians above the progress bar."""
 
     def __init__(self, console: Console, budget: Budget) -> None:
         super().__init__(console, budget.budget_s)
@@ -118,7 +118,7 @@ class BudgetProgress(RunBar):
 
     @property
     def outcome(self) -> str:
-        """Return as text which questions the run has decided."""
+        """Return which comparisons the run has decided, as text."""
         return self._budget.status
 
     def begin(self, planned: PlannedTrial) -> None:
@@ -130,7 +130,8 @@ class BudgetProgress(RunBar):
 
 
 class RunProgress(RunBar):
-    """A progress bar with the remaining time, estimated from the schedules and the overhead of earlier trials."""
+    """A progress bar with the remaining time, which is estimated from the schedules and from the overhead of earlier
+    trials."""
 
     def __init__(self, console: Console, todo: Sequence[PlannedTrial]) -> None:
         super().__init__(console, len(todo), MofNCompleteColumn())

@@ -16,7 +16,7 @@ from hopmeter.plan.rules import adapters
 
 
 def about(plan: Plan, capabilities: Capabilities, command: Sequence[str]) -> dict[str, Any]:
-    """Return the metadata of a run. The function briefly probes the machine."""
+    """Return the metadata of a run. The function runs short probes of the machine."""
     nodes = _nodes(plan, capabilities)
     return {
         "scenario_name": plan.name,
@@ -53,8 +53,8 @@ def _build(node: Readiness) -> str:
 
 
 def _machine(no_idle_states: bool) -> dict[str, Any]:
-    """Return the machine description of `hopmeter doctor`. If a probe of the machine fails, the error is stored in
-    place of the probe's result, and the run continues."""
+    """Return the machine description of `hopmeter doctor`. If a probe of the machine fails, the error is stored instead
+    of the probe's result, and the run continues."""
     from hopmeter.machine import advice, description, noise
 
     described: dict[str, Any] = {}

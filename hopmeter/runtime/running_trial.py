@@ -1,4 +1,4 @@
-"""A running trial: its nodes, its brokers, and the control messages that docs/internals.md describes."""
+"""A running trial: its nodes, its brokers, and the control messages described in docs/internals.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ time."""
 
 
 class RunningTrial:
-    """The steps of one trial. Each step may raise TrialFailedError, and `close` always ends the processes.
+    """The steps of one trial. Each step may raise TrialFailedError, and `close` always ends the trial's processes.
 
     The order of the steps is `start_broker`, `start_nodes`, `watch`, `connect`, `go`, `measure`, `end`.
     """
@@ -57,8 +57,8 @@ class RunningTrial:
         """The background loads of the hosts, which both sides of a duet share."""
 
     def collect(self) -> list[Path]:
-        """Return the sample files of all hosts. A failed trial returns no sample files. An interrupted trial returns
-        only complete files."""
+        """Return the sample files of the trial from all hosts. A failed trial returns no sample files. An interrupted
+        trial returns only complete files."""
         if self._is_cut:
             return list(self._collect_cut())
         if not self.result.good:
@@ -81,8 +81,8 @@ class RunningTrial:
             part.request(step, since_ns)
 
     def start_broker(self) -> None:
-        """On the first host, start the broker of each transport that needs one. If the user named a running broker for
-        a transport, use that broker."""
+        """On the first host, start the broker of each transport that needs a broker. If the user named a running broker
+        for a transport, use that broker."""
         part = self._parts[self.work.broker_host]
         for number, carrier in enumerate(carriers(self.work.cell)):
             if given := self.work.brokers.get(carrier.transport):
@@ -132,7 +132,7 @@ class RunningTrial:
             part.note_usage()
 
     def go(self, start_ns: int) -> None:
-        """Begin the measured window, which starts at `start_ns` on CLOCK_MONOTONIC."""
+        """Begin the measured window; `start_ns` is the start of the window on CLOCK_MONOTONIC."""
         for name, part in self._parts.items():
             part.begin(cores_used(self.work, name), samples_cpu=self.work.cpu is not None)
         self.result.start_ns = start_ns
@@ -141,7 +141,7 @@ class RunningTrial:
         self._control.say({"say": "go", "start_ns": start_ns})
 
     def measure(self) -> None:
-        """Wait for the end of the schedule, and record the resources that the processes used."""
+        """Wait until the schedule ends, and record the resources that the processes used."""
         with self._keeping_samples():
             self._await_end()
             self._note_used()
@@ -160,7 +160,7 @@ class RunningTrial:
 
     @contextmanager
     def _keeping_samples(self) -> Iterator[None]:
-        """If the `with` block is interrupted and the user wants to keep samples, let the nodes write the samples
+        """If the `with` block is interrupted and the user wants to keep samples, let the nodes write all samples
         recorded so far."""
         try:
             yield
@@ -176,8 +176,7 @@ class RunningTrial:
             raise
 
     def _await_end(self) -> None:
-        """Wait for the end of the schedule. While waiting, only check whether nodes have exited, and send no
-        messages."""
+        """Wait until the schedule ends. During the wait, only check whether nodes have exited, and send no messages."""
         cell, samples = self.work.cell, self.work.cpu is not None
         calls = max(cell.call_s * _sequential_calls(flow) for flow in flows(cell))
         schedule = cell.schedule
@@ -190,7 +189,7 @@ class RunningTrial:
         self._control.expect("done", patience_s + schedule.timeout_s, tick=self._sample_cpu if samples else None)
 
     def _stop_sources(self, patience_s: float) -> None:
-        """Let the sources stop as soon as each receiver has got a message, or the sources have sent all messages."""
+        """Let the sources stop as soon as each receiver has received a message or all sources have finished."""
         receivers = [node for node in self._nodes if "sink" in node.roles]
         sources = [node for node in self._nodes if "source" in node.roles]
         waited_for = ((receivers, "arrived"), (sources, "done"))
@@ -223,12 +222,12 @@ class RunningTrial:
         self.result.good = True
 
     def fail(self, failed: TrialFailedError) -> None:
-        """Record why the trial failed, and end its processes."""
+        """Record why the trial failed, and end the trial's processes."""
         self.result.reason, self.result.remedy = failed.reason, failed.remedy
         self.close()
 
     def close(self) -> None:
-        """End the processes that are still running."""
+        """End the trial's processes that are still running."""
         self._ends.close()
 
     def remove_files(self) -> None:
@@ -240,7 +239,7 @@ class RunningTrial:
 def _starts(
     work: Work, places: Mapping[str, TrialContext], brokers: Mapping[str, Broker]
 ) -> Iterator[tuple[str, Start]]:
-    """Yield the host and the start values of each node."""
+    """Yield the host and the start values of each node of the trial."""
     nodes, programs = topology(work.cell).nodes, work.cell.workload.participants if work.cell.workload else ()
     specs = node_specs(work.cell, next(iter(places.values())), places)
     for hosted, (language, spec) in zip(nodes, specs, strict=True):
@@ -263,8 +262,8 @@ def _starts(
 
 
 def prove(cell: Cell, control: Control) -> None:
-    """Let the sources send probes until, for each flow, one probe has been reported by all branches, and then wait
-    until the sources stop. Raises TrialFailedError on a timeout."""
+    """Let the sources send probes until, for each flow, all branches have reported one probe; then wait until the
+    sources stop. Raises TrialFailedError on a timeout."""
     shape = topology(cell)
     missing = {number: shape.provers(number) for number in shape.flows}
     seen: dict[tuple[int, int], set[int]] = {}
@@ -288,15 +287,15 @@ def prove(cell: Cell, control: Control) -> None:
 
 
 def _sequential_calls(flow: Flow) -> int:
-    """Return the number of sequential calls for each message of a flow. If calls overlap, one more call is counted: the
-    call that ends the flow."""
+    """Return the number of sequential calls for each message of a flow. If calls overlap, the number includes one more
+    call: the call that ends the flow."""
     if not flow.is_call:
         return 0
     return (len(flow.targets) if flow.dispatch == "sequential" else 1) + (flow.concurrency > 1)
 
 
 def _note_observations(result: TrialResult, used: Mapping[str, Usage]) -> None:
-    """Add the stopped time and the proportional set size to the row of each process."""
+    """Add to each process's row how long the process was stopped, and the process's proportional set size."""
     for node in result.nodes:
         pid, seen = node.get("pid") or 0, used[node.get("host", "")]
         if stopped_s := seen.stopped_s.get(pid):

@@ -14,7 +14,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Alarm:
-    """Inside the `with` block, the first signal is only recorded. A second Ctrl-C interrupts the program immediately.
+    """Inside the `with` block, the first signal is only recorded, so that the current operation can finish. A second
+    Ctrl-C interrupts the program immediately.
 
     Python handles signals only in the main thread, so this class does nothing in other threads.
     """

@@ -36,10 +36,10 @@ class Outcome:
 
 @contextmanager
 def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | None = None) -> Iterator[Outcome]:
-    """Execute a trial. The raw samples exist only inside the `with` block. Raises only errors that must end the whole
-    run.
+    """Execute a trial. The trial's raw samples exist only inside the `with` block. Errors that affect only this trial
+    are stored in its result; other errors are raised.
 
-    If `turns` is given, messages are due only in the turns of one side, as in a duet, but no other side is running.
+    If `turns` is given, messages are due only in one side's turns, as in a duet, but the other side does not run.
     """
     with _execute([work], [turns], ground, alarm) as outcomes:
         yield outcomes[0]
@@ -47,11 +47,11 @@ def execute_trial(work: Work, ground: ScratchDir, alarm: Alarm, turns: Turns | N
 
 @contextmanager
 def execute_duet(works: Sequence[Work], turn_s: float, ground: ScratchDir, alarm: Alarm) -> Iterator[list[Outcome]]:
-    """Execute the trials of several sides at once. The sides alternate every `turn_s` seconds: the messages of a side
-    are due only in its own turns.
+    """Execute the trials of several sides at the same time. The sides alternate every `turn_s` seconds: the messages of
+    a side are due only in the side's own turns.
 
-    Each side has its own outcome. If one side fails, the other sides continue. As in `execute_trial`, the raw samples
-    exist only inside the `with` block, and only errors that must end the whole run are raised.
+    Each side gets an outcome of its own. If one side fails, the other sides continue. The raw samples exist only inside
+    the `with` block, and only errors that must end the whole run are raised.
     """
     turns = [Turns(turn_s, len(works), side) for side in range(len(works))]
     with _execute(works, turns, ground, alarm) as outcomes:
@@ -96,13 +96,14 @@ def _run(trials: Sequence[RunningTrial], hosts: Sequence[Host], alarm: Alarm) ->
 
 
 def lead_ns(hosts: Sequence[Host]) -> int:
-    """Return the number of nanoseconds from sending `go` to the start of the schedule. Each additional host increases
-    the number, because the hosts receive `go` one after another."""
+    """Return how many nanoseconds before the start of the schedule the launcher sends `go`. The time grows with each
+    additional host, because the hosts receive `go` one after another."""
     return max(host.lead_ns for host in hosts) + TELLING_NS * (len(hosts) - 1)
 
 
 def _start_background(trials: Sequence[RunningTrial], ends: ExitStack, hosts: Sequence[Host]) -> Sequence[RunningTrial]:
-    """Start the background load of all trials, if the scenario has one. Return the trials that have not failed."""
+    """Start the background load on the hosts of the trials, if the scenario has one. Return the trials that have not
+    failed."""
     work = trials[0].work
     if work.load is None:
         return trials

@@ -1,5 +1,5 @@
-"""Trials that show why messages are slow. After all other trials, one `why` trial runs for each cell. Rankings ignore
-`why` trials."""
+"""Trials that show why messages are slow. The `why` trials, one for each cell, run after all other trials. Rankings
+ignore `why` trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work of one trial: its cell, its nodes, and the environment in which they run."""
+"""The work of one trial: the cell, the nodes, and the environment in which the nodes run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hopmeter.runtime.processes.this_host import LEAD_NS
 
 @dataclass(frozen=True)
 class Work:
-    """A trial to execute, with its cell and its nodes."""
+    """A trial to execute, with the trial's cell and nodes."""
 
     cell: Cell
     trial: int
@@ -56,12 +56,13 @@ class Work:
 
     @property
     def name(self) -> str:
-        """Return the file name for this trial, without an extension."""
+        """Return the file name of the trial, without an extension."""
         return f"{self.cell.id}-{self.trial}"
 
     @cached_property
     def host_names(self) -> list[str]:
-        """Return the distinct hosts of the nodes. An empty name stands for this machine."""
+        """Return the names of all hosts that run nodes, without duplicates. An empty host name stands for this
+        machine."""
         return list(dict.fromkeys(hosted[0].host for hosted in topology(self.cell).nodes))
 
     @property
@@ -75,16 +76,16 @@ class Work:
 
     @property
     def lead_ns(self) -> int:
-        """Return the nanoseconds from `go` to the start of the schedule."""
+        """Return how many nanoseconds before the start of the schedule the launcher sends `go`."""
         return max(self.hosts[name].lead_ns if name in self.hosts else LEAD_NS for name in self.host_names)
 
     def manifest_of(self, carrier: Carrier) -> Manifest:
-        """Return the manifest of a transport, adapted to the installation that the transport's settings select."""
+        """Return a transport's manifest, adapted to the library installation that the transport's settings name."""
         return (self.others.get(carrier.transport) or self.manifest).for_settings(carrier.settings)
 
     @property
     def manifests(self) -> list[Manifest]:
-        """Return the manifest of each carrier, in carrier order."""
+        """Return the manifest of each carrier, in the order of the carriers."""
         return [self.manifest_of(each) for each in carriers(self.cell)]
 
 
@@ -96,7 +97,7 @@ def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int
 
 
 def make_trial_context(work: Work, host: str, part: TrialHost, run: str, turns: Turns | None) -> TrialContext:
-    """Return the environment of a trial on one host."""
+    """Return the environment of a trial's nodes on one host."""
     address = work.address(host)
     own = [replace(site, bind=address, advertised=address) for site in part.sites]
     sites, first = {carrier.key: site for carrier, site in zip(carriers(work.cell), own, strict=True)}, own[0]
@@ -111,15 +112,16 @@ def broker_log(work: Work, number: int) -> Path:
 
 
 def broker_core(cell: Cell, carrier: Carrier) -> int | None:
-    """Return the core for a broker. In the list of cores, the brokers come after the endpoints. Return None if the
-    endpoints are not pinned. The core is the same for a workload and for its separately measured flows."""
+    """Return the core for a broker. In the cell's list of cores, the cores of the endpoints come first, and the cores
+    of the brokers follow. Return None if the cell does not pin its endpoints. A workload and its separately measured
+    flows use the same core for a broker."""
     whole, cores = cell.with_values(alone=""), cell.nodes.core_list
     place = [each.key for each in carriers(whole)].index(carrier.key)
     return cores[(len(topology(whole).endpoints) + place) % len(cores)] if cores else None
 
 
 def cores_used(work: Work, host: str) -> set[int]:
-    """Return the cores of a host's endpoints and brokers, or an empty set if any endpoint or broker is not pinned."""
+    """Return the cores of a host's endpoints and brokers, or an empty set if any of them is not pinned."""
     used = {core_of(work.cell, one) for one in topology(work.cell).endpoints if one.host == host}
     for carrier in carriers(work.cell) if host == work.broker_host else ():
         used |= {broker_core(work.cell, carrier)} if work.manifest_of(carrier).broker else set()
@@ -127,6 +129,6 @@ def cores_used(work: Work, host: str) -> set[int]:
 
 
 def cores_of_nodes(work: Work) -> set[int]:
-    """Return all cores to which the endpoints of a cell may be pinned."""
+    """Return all cores to which a cell may pin its endpoints."""
     participants = work.cell.workload.participants if work.cell.workload else ()
     return {*work.cell.nodes.core_list, *(core for each in participants for core in each.core_list)}

@@ -34,7 +34,7 @@ def has_compiler(codec: str) -> bool:
 
 
 def run_words(words: Sequence[Word], cwd: Path, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run a compiler with `given` as stdin.
+    """Run a schema compiler with `given` as its standard input.
 
     Raises UsageError if the compiler does not start or does not finish in time.
     """
@@ -56,7 +56,7 @@ def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def first_error(said: str) -> str:
-    """Return the first output line that names a position in a file, or the last line if no line names a position."""
+    """Return the compiler's first output line that names a position in a file, or the last line if no line does."""
     lines = [line.strip().removeprefix("error:").strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if not WARNING.search(line)]
     return next(filter(PLACE.search, errors), errors[-1] if errors else "it printed no reason")
@@ -70,8 +70,8 @@ def version(program: str) -> str:
 
 
 def remedy(program: str, text: str = "") -> str:
-    """Return the remedy for a schema that a compiler rejects. The remedy also covers a compiler that is too old for the
-    schema.
+    """Return advice on how to fix a schema that a compiler rejects. The advice also covers schemas that need a newer
+    compiler.
 
     `text` is the schema's text, or empty if the text is not known.
     """

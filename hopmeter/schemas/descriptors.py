@@ -20,17 +20,16 @@ def search_words(search: Sequence[Path]) -> list[Word]:
 
 
 def describe(described: bytes) -> list[Tree]:
-    """Return the files in an encoded descriptor set. In the returned order, each file follows the files that it
-    imports."""
+    """Return the files in an encoded descriptor set. Each returned file follows all files that it imports."""
     command = [PROTOC, "--decode=google.protobuf.FileDescriptorSet", "google/protobuf/descriptor.proto"]
     text = run_words(command, Path.cwd(), described).stdout.decode()
     return parse_text(text).get("file", [])
 
 
 def compile_set(file: Path, search: Sequence[Path]) -> tuple[bytes, list[Path], bytes]:
-    """Return a schema's descriptor set including imports, the paths of all files in the set, and an empty error text.
+    """Return a schema's descriptor set with imports, the paths of all files in the set, and an empty error text.
 
-    If protoc rejects the schema, return empty values and protoc's error text.
+    If protoc rejects the schema, return an empty set, no paths and protoc's error text.
     """
     with TemporaryDirectory() as folder:
         target, rule = Path(folder) / "set", Path(folder) / "rule"
@@ -44,7 +43,7 @@ def compile_set(file: Path, search: Sequence[Path]) -> tuple[bytes, list[Path], 
 
 
 def parse_text(text: str) -> Tree:
-    """Parse the Protocol Buffers text format in protoc's layout, which has one field per line."""
+    """Parse Protocol Buffers text that protoc has printed with one field per line."""
     tree: Tree = {}
     stack = [tree]
     for line in map(str.strip, text.splitlines()):

@@ -1,4 +1,4 @@
-"""Describes the codecs that have schemas: their file suffixes, and the programs and packages that they need."""
+"""Describes the codecs that have schemas: the file suffixes, programs and packages of each codec."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Guesses the root directory of a Protocol Buffers schema: the directory to which the schema's import paths are
-relative.
+"""Guesses the root directory of a Protocol Buffers schema, which is the directory that the schema's imports start from.
 
-All files in the schema's directory must have the same root, because a program must not contain a file under two names.
-Therefore, hopmeter runs protoc on all files in the schema's directory, even on files without imports.
+All files in the schema's directory must have one root, because a program must not contain a file under two names.
+To test a root, hopmeter therefore runs protoc on all files in the schema's directory, even on files without imports.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ PROBE = "hopmeter_siblings.proto"
 def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
     """Return the directories above a schema, the likeliest root first.
 
-    Directories that leave fewer imports missing come first. Of directories with equally many missing imports, the
+    Directories with fewer missing imports come first. If several directories have equally many missing imports, a
     directory that matches the package name comes first, then the nearest directory.
     """
     siblings = sorted(file.parent.glob("*.proto"))[:MOST_SIBLINGS]
@@ -35,8 +34,7 @@ def rank_roots(file: Path, include: Sequence[Path]) -> list[Path]:
 
 
 def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -> int:
-    """Return how many imports of `files`, and of the files that they import, are missing if `root` is the import
-    directory."""
+    """Return how many direct and indirect imports of `files` are missing if `root` is the import directory."""
     with TemporaryDirectory() as folder:
         probe = Path(folder) / PROBE
         probe.write_text(
@@ -48,7 +46,7 @@ def _count_missing(root: Path, include: Sequence[Path], files: Sequence[Path]) -
 
 
 def _package_root(file: Path, search: Sequence[Path]) -> Path | None:
-    """Return the directory relative to which the path of `file` matches the file's package name, or None."""
+    """Return the directory from which the path of `file` matches the file's package name, or None."""
     described = describe(compile_set(file, search)[0])
     package = described[-1].get("package", [""])[0] if described else ""
     steps = package.split(".") if package else []

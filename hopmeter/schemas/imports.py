@@ -81,8 +81,8 @@ def _find_flat(file: Path, include: Sequence[Path]) -> Imports:
 
 
 def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProcess[bytes]:
-    """Let flatc print the files of a schema as a make rule. The output format `--binary --schema` supports all schemas,
-    but needs a root table."""
+    """Let flatc print the files of a schema as a Makefile rule. flatc's output format `--binary --schema` supports all
+    schemas, but needs a root table."""
     with TemporaryDirectory() as folder:
         root = Path(folder) / "root.fbs"
         root.write_text(f'include "{file.name}"; namespace hopmeter_root; table Root {{}} root_type Root;')
@@ -91,7 +91,7 @@ def _list_files(file: Path, search: Sequence[Path]) -> subprocess.CompletedProce
 
 
 def _make_rule(rule: str, folder: Path) -> Iterator[Path]:
-    """Yield the files in a make rule of flatc, which does not quote spaces in paths."""
+    """Yield the files in a Makefile rule from flatc, which does not quote spaces in paths."""
     part = ""
     for word in rule.partition(": ")[2].replace("\\\n", " ").split():
         part = f"{part} {word}" if part else word

@@ -1,7 +1,7 @@
 """Locates codec libraries.
 
-There is one codec library for each language, codec and message. The name of a library's directory contains a hash of
-its sources.
+A codec library encodes one message type with one codec in one language. The directory name of a codec library contains
+a hash of the library's sources.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAME = re.compile(rf"({'|'.join(FORMATS)})-(rust|cpp|python)-[A-Za-z0-9_.]{{1,20
 
 @dataclass(frozen=True)
 class Library:
-    """The location of a codec library, whether or not it has been built."""
+    """The directory of a codec library, which may not have been built yet."""
 
     folder: Path
 
@@ -46,19 +46,19 @@ class Library:
 
     @property
     def object(self) -> Path:
-        """Return the path of the file that contains the encoded object to send."""
+        """Return the path of the file that contains the encoded message to send."""
         return self.folder / OBJECT
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that were recorded when the library was built. Return an empty dict if the library has not
+        """Return the facts that the build of the library recorded. Return an empty dict if the library has not
         been built."""
         return read_facts(self.folder)
 
 
 @functools.cache
 def library_of(payload: str, codec: str, language: str) -> Library:
-    """Return the codec library of a payload. Each command reads the schema only once, so that all trials of the command
+    """Return the codec library of a payload. Each command reads a schema only once, so that all trials of the command
     use one version of the schema.
 
     Raises UsageError if the codec has no schema for the payload.
@@ -67,7 +67,7 @@ def library_of(payload: str, codec: str, language: str) -> Library:
 
 
 def folder_of(schema: Schema, language: str) -> Path:
-    """Return the directory of the codec library for a schema's current content."""
+    """Return the directory of the codec library for the current content of a schema."""
     digest = blake2b(schema.content_id.encode(), digest_size=8)
     for source in sources(schema.codec, language):
         digest.update(source.read_bytes())
@@ -79,7 +79,7 @@ def folder_of(schema: Schema, language: str) -> Path:
 def built_libraries() -> list[str]:
     """Return the directory names of all codec libraries that have been built.
 
-    On two hosts with the same hopmeter version and schema, a codec library has the same directory name.
+    If two hosts have identical hopmeter versions and schemas, a codec library has the same directory name on both.
     """
     return sorted(
         each.parent.name for each in paths.codec_folder().glob(f"[!.]*/{FACTS}") if NAME.fullmatch(each.parent.name)
@@ -102,6 +102,6 @@ def languages(codec: str) -> list[str]:
 
 
 def missing_tools(codec: str, language: str) -> list[str]:
-    """Return the system packages that provide the missing build programs."""
+    """Return the system packages that contain the missing build programs."""
     programs = FORMATS[codec].programs[language]
     return list(dict.fromkeys(package for program, package in programs.items() if shutil.which(program) is None))

@@ -99,9 +99,9 @@ def parse_message(text: str) -> MessagePayload:
 
 
 def _parse_ros2(found: re.Match[str]) -> MessagePayload:
-    """Return the ROS 2 message whose file or name the regular expression has matched.
+    """Return the ROS 2 message whose file or name is matched by a regular expression.
 
-    A message that is given by name may be in the user's directories, or may be shipped by ROS 2.
+    A message that is given by name may be defined in the user's directories or shipped with ROS 2.
     """
     include, named = _include(found["include"]), found["file"]
     try:
@@ -128,8 +128,8 @@ def _check_ros2_file(file: Path) -> None:
 
 
 def _shipped_values(name: str) -> Path | int:
-    """Return the default values of a message that ROS 2 ships: hopmeter's file with values, or the default list length
-    if there is no file."""
+    """Return the default values of a message that ROS 2 ships: a file of hopmeter or, without a file, the default list
+    length."""
     file = FOLDER / ROS2_VALUES / f"{name.replace('/', '.')}{VALUE_SUFFIXES[ROS2]}"
     return file if file.is_file() else LENGTH
 
@@ -181,7 +181,7 @@ def candidates(payload: MessagePayload) -> dict[str, Path]:
     """Return the schema file of each codec that may read a payload.
 
     A suffix in the payload's path determines the codecs that may read the file. If the path has no suffix, each codec
-    adds its own suffix. The ROS 2 file is then in the directory `PACKAGE/msg` next to the path.
+    appends the suffix that it uses. The ROS 2 file is then in the directory `PACKAGE/msg` next to the path.
     """
     file = payload.file
     if file.suffix:

@@ -29,7 +29,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def record(file: Path, include: Sequence[Path], imports: Imports) -> dict[str, Any]:
-    """Return the facts about a schema's files that a build records."""
+    """Return facts about the files of a schema, which the build of a codec library records."""
     return {
         "file": str(file),
         "include": [str(folder) for folder in include],
@@ -39,8 +39,8 @@ def record(file: Path, include: Sequence[Path], imports: Imports) -> dict[str, A
 
 
 def recorded_imports(file: Path, codec: str, include: Sequence[Path]) -> Imports:
-    """Return the files of a schema, as recorded when its codec library was built. Raises UsageError if no build has
-    recorded the schema's files."""
+    """Return the files of a schema that were recorded when the schema's codec library was built. Raises UsageError if
+    no codec library build has recorded the schema's files."""
     for each in _records(codec):
         if each["file"] == str(file) and each["include"] == [str(folder) for folder in include]:
             files = {name: Path(path) for name, path in each["imports"].items()}

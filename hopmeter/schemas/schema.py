@@ -17,7 +17,7 @@ from hopmeter.system.input_files import open_regular, read_text
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema message, as encoded by one codec."""
+    """A schema message that one particular codec encodes."""
 
     codec: str
     type: str
@@ -53,7 +53,8 @@ class Schema:
 
 
 def find_schema(text: str, codec: str) -> Schema:
-    """Return the schema of a payload for a codec. Raises UsageError if the codec has no schema for the payload."""
+    """Return the schema that a codec uses for a payload. Raises UsageError if the codec has no schema for the
+    payload."""
     payload = parse_message(text)
     file = schema_file(payload, codec)
     _check_text(file)
@@ -64,7 +65,8 @@ def find_schema(text: str, codec: str) -> Schema:
 
 
 def schema_file(payload: MessagePayload, codec: str) -> Path:
-    """Return a payload's schema file for a codec. Raises UsageError if the codec does not support the file."""
+    """Return the schema file that a codec uses for a payload. Raises UsageError if the codec does not support the
+    file."""
     file = candidates(payload).get(codec)
     if file is None:
         what = f"{codec} does not read {payload.file.name}; its schemas end with {SUFFIXES[codec]}"
@@ -73,8 +75,8 @@ def schema_file(payload: MessagePayload, codec: str) -> Path:
 
 
 def values_of(payload: MessagePayload, codec: str) -> Path | int:
-    """Return the values of a payload's message for a codec. If the path of the values file has no suffix, the codec's
-    suffix is added."""
+    """Return the values that a codec encodes for a payload's message. If the path of the values file has no suffix,
+    `values_of` adds the codec's suffix."""
     values = payload.values
     if isinstance(values, Path) and not values.suffix:
         return values.with_name(values.name + VALUE_SUFFIXES[codec])

@@ -1,5 +1,5 @@
-"""Compare cells by rounds: ranks, ratios with intervals, verdicts and stopping rules. The package `statistics` does not
-depend on runs, cells or files."""
+"""Compare cells by rounds: ranks, ratios with intervals, verdicts and stopping rules. This package does not depend on
+runs, cells or files."""
 
 from hopmeter.statistics.detection import detectable, rounds_for_ratio, rounds_needed
 from hopmeter.statistics.duets import pair_turns

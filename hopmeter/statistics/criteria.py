@@ -1,5 +1,5 @@
-"""Rank cells by several criteria. Each criterion tests only the pairs that a more important criterion has not separated
-by a significant difference."""
+"""Rank cells by several criteria. Each criterion tests only the pairs between which no more important criterion has
+found a significant difference."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def share_level(alpha: float, criteria: int) -> float:
 def decide_in_order(
     cells: Sequence[str], criteria: Mapping[str, Compare]
 ) -> tuple[dict[str, Sequence[CellPair]], Decisions]:
-    """Return the pairs that each criterion compared, and all decisions. The first of the `criteria` must be the most
-    important.
+    """Return the pairs that each criterion compared, and all pairs with a significant difference. The first criterion
+    in `criteria` must be the most important one.
 
-    A decision that would form a cycle with earlier decisions is dropped. For example, if A ranks before B, a later
-    criterion cannot rank both B before C and C before A.
+    A difference that contradicts the differences found by more important criteria is ignored. For example, if A ranks
+    before B, a later criterion cannot rank both B before C and C before A.
     """
     compared: dict[str, Sequence[CellPair]] = {}
     decisions: Decisions = {}
@@ -42,7 +42,7 @@ def decide_in_order(
 
 
 def _leads(graph: Iterable[Ids], start: str, end: str) -> bool:
-    """Return whether earlier decisions imply, directly or through other cells, that `start` is better than `end`."""
+    """Return whether the pairs in `graph` imply, directly or through other cells, that `start` is better than `end`."""
     edges = list(graph)
     seen, waiting = {start}, [start]
     while waiting:

@@ -23,8 +23,8 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
     """Return how many rounds are needed to detect a ratio or a difference with a power of 80 %, or None if the number
     is unknown.
 
-    The returned number is the median over all pairs. If `a` or `b` is given, only pairs that contain the given cells
-    are considered.
+    If several pairs are considered, the result is the median of the pairs' numbers of rounds. If `a` or `b` is given,
+    only pairs that contain the given cells are considered.
     """
     wanted = {a, b} - {None}
     pairs = [each for each in result.pairs if each.low is not None and wanted <= {each.a, each.b}]
@@ -36,7 +36,7 @@ def rounds_needed(result: Ranking, ratio: float, a: str | None = None, b: str | 
 
 
 def pair_rounds_needed(pair: CellPair) -> int | None:
-    """Return how many rounds would make a pair's difference significant with a power of 80 %, or None if the number is
+    """Return how many rounds make a pair's difference significant with a power of 80 %, or None if the number is
     unknown. The computation assumes that the estimated difference is the true difference."""
     distance = abs(math.log(pair.ratio)) if pair.ratio is not None else pair.difference
     if pair.low is None or not distance:
@@ -45,7 +45,7 @@ def pair_rounds_needed(pair: CellPair) -> int | None:
 
 
 def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> float | None:
-    """Return how many rounds are needed to detect `ratio` in three quarters of the pairs, given each pair's noise.
+    """Return how many rounds are needed to detect `ratio` in three quarters of the pairs, given the noise of each pair.
 
     Return None if no pair has an interval, or if the pairs are compared by differences instead of ratios.
     """
@@ -55,7 +55,8 @@ def rounds_for_ratio(pairs: Sequence[CellPair], ratio: float, level: float) -> f
 
 
 def _need(error: float, freedom: float, rounds: int, level: float, distance: float) -> float:
-    """Find the number of rounds by iteration. More rounds reduce the standard error and add degrees of freedom."""
+    """Iterate to find the number of rounds that detects the difference `distance`. Additional rounds reduce the
+    standard error and add degrees of freedom."""
     found = 3.0
     for _ in range(6):
         errors = reach(level, max(freedom * (found - 1) / max(rounds - 1, 1), 1.0))

@@ -11,11 +11,11 @@ Medians = Sequence[float | None]
 
 
 def pair_turns(first: Medians, second: Medians) -> tuple[float, float] | None:
-    """Return one value per cell, computed from the medians of the cell's turns, or None if no turn has two medians
-    above zero.
+    """Return one value per cell, computed from the medians of the cell's turns, or None if no pair of turns has two
+    positive medians.
 
-    The ratio of the two values is the median ratio of neighbouring turns. Disturbed turns affect the median ratio of
-    neighbouring turns less than the ratio of the two cells' medians.
+    The ratio of the two values is the median ratio of neighbouring turns. A disturbed turn affects the median ratio of
+    neighbouring turns less than the ratio of the cells' medians.
     """
     both = [(one, other) for one, other in zip(first, second, strict=False) if (one or 0) > 0 and (other or 0) > 0]
     if not both:

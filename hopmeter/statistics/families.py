@@ -1,9 +1,9 @@
 """Divide the pairs of cells into families. All pairs of a family share a significance level of 5 %. The pairs of one
-family do not affect the tests of another family.
+family do not affect how the pairs of another family are tested.
 
 Choices are the cells that are ranked. References have no rank, so all pairs that contain a reference form a separate
-family. The family of references is not restricted to pairs with the best choice, because the best choice is determined
-from the same data.
+family. In the family of references, all pairs are tested, not only those with the best choice, which is itself
+estimated from the data.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ REFERENCES: Name = "references"
 
 @dataclass(frozen=True)
 class Family:
-    """A family of pairs: the indices of its pairs, and the divisor of the significance level at each step of the
-    step-down procedure."""
+    """A family of pairs: the indices of the pairs, and the divisor of the significance level at each step of the
+    step-down test."""
 
     name: Name
     places: Places
@@ -36,8 +36,8 @@ class Family:
 def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], best: int | None = None) -> list[Family]:
     """Return the non-empty families: the pairs of choices, and the pairs with a reference.
 
-    If `best` is given, the first family contains only the pairs with the choice `best`. `first` and `second` contain,
-    for each pair, the index of the pair's first and second cell.
+    If `best` is given, the first family contains only pairs that include the choice `best`. `first` and `second`
+    contain the cell indices of each pair.
     """
     among = is_choice[first] & is_choice[second]
     chosen = among if best is None else among & ((first == best) | (second == best))
@@ -52,11 +52,10 @@ def make_families(first: Places, second: Places, is_choice: NDArray[np.bool_], b
 
 @lru_cache(maxsize=64)
 def _counts_of_ties(cells: int) -> tuple[int, ...]:
-    """Return the possible numbers of pairs that are equal at the same time (Shaffer 1986), in ascending order. For
-    three cells, 0, 1 or 3 pairs may be equal at once.
+    """Return, in ascending order, the numbers of pairs that can be equal at the same time (Shaffer 1986). For example,
+    if there are three cells, 0, 1 or 3 pairs can be equal at once.
 
-    Intermediate results are stored as the set bits of an integer, because listing all partitions of 100 cells would
-    take too long.
+    Intermediate results are bit sets in an integer, because listing all partitions of 100 cells takes too long.
     """
     bits = [1]
     for many in range(1, cells + 1):
@@ -81,12 +80,12 @@ def all_pairs_divisors(cells: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def some_pairs_divisors(pairs: tuple[tuple[Hashable, Hashable], ...]) -> tuple[int, ...]:
-    """Return the divisors of the significance level if only some pairs of cells are compared, such as the pairs that
-    are still undecided.
+    """Return the divisors of the significance level if only some pairs of cells are compared, such as those that are
+    still undecided.
 
-    Each connected set of cells is counted separately. If all pairs of a connected set are compared, `_counts_of_ties`
-    limits how many of these pairs can be equal. If only some pairs of the set are compared, any number of them can be
-    equal.
+    Each connected set of cells contributes a separate number of equal pairs. If all pairs of a connected set are
+    compared, `_counts_of_ties` limits how many of these pairs can be equal. If only some pairs of a connected set are
+    compared, any number of these pairs can be equal.
     """
     counts = {0}
     for cells, many in _components(pairs):

@@ -1,4 +1,4 @@
-"""Compute the level of each cell of many tables at once, with intervals that include the spread between rounds."""
+"""Compute the level of each cell for many tables at once, with intervals that include the spread between rounds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hopmeter.statistics.pair_tests import LEAST_ROUNDS
 
 
 def level_intervals(model: NoiseModel, alpha: float) -> tuple[Floats, Floats]:
-    """Return the level of each cell and the half-width of its interval. The half-width is NaN if there are fewer than
-    three rounds.
+    """Return the level of each cell and the half-width of the level's interval. The half-width is NaN if there are
+    fewer than three rounds.
 
-    The half-width is computed from the cell's own trials, after outliers are clipped. Trials during which CPU time was
-    stolen have less weight.
+    The half-width is computed from the cell's own trials, after outliers are clipped. Trials during which the
+    hypervisor stole CPU time have less weight.
     """
     levels = model.effects.cells
     enough = model.known.sum(axis=2) >= LEAST_ROUNDS

@@ -1,8 +1,9 @@
-"""Schedule the interim analyses ("looks") of a run with a budget, and divide the significance level among them.
+"""Schedule the interim analyses ("looks") of a run with a budget, and divide the significance level among the looks.
 
 Each look can make a false decision, so all looks share one significance level. The Lan-DeMets spending function of the
-O'Brien-Fleming type limits how much of the significance level each look spends. The levels of all looks sum to at most
-`ALPHA`. The bound on the sum limits the error rate even if the results of the looks depend on each other.
+O'Brien-Fleming type limits how much of the significance level each look spends. The significance levels of all looks
+sum to at most `ALPHA`. This bound on the sum limits the error rate even if the results of the looks depend on each
+other.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ narrow by chance."""
 
 
 def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> float:
-    """Return the significance level to use for the next look. The caller passes this significance level to `fit`, and
-    adds it to `spent_so_far`.
+    """Return the significance level to use for the next look. The caller passes the returned level to `fit`, and adds
+    it to `spent_so_far`.
 
-    `share_of_rounds` is the number of rounds so far divided by the number of rounds that fit into the budget. For the
+    `share_of_rounds` is the number of finished rounds divided by the number of rounds that fit into the budget. For the
     last look, `share_of_rounds` is 1. Intervals at the returned significance levels are repeated confidence intervals,
     which hold simultaneously over all looks.
     """
@@ -40,11 +41,11 @@ def spend(share_of_rounds: float, spent_so_far: float, alpha: float = ALPHA) -> 
 
 
 def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
-    """Return the significance level of the final result after `rounds` rounds. `looks` contains the looks from
-    `run.json`.
+    """Return the significance level of the final result after `rounds` rounds. `looks` contains the looks that
+    `run.json` records.
 
-    If the run was interrupted after its last look, the final result includes new rounds. The result then uses the whole
-    remaining significance level.
+    If rounds were added after the last look, as in an interrupted run, the final result uses the whole remaining
+    significance level.
     """
     left = ALPHA - math.fsum(each["alpha"] for each in looks)
     has_new_rounds = not looks or rounds > looks[-1]["rounds"]
@@ -52,9 +53,10 @@ def level_of_result(looks: Sequence[Mapping[str, Any]], rounds: int) -> float:
 
 
 def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
-    """Return the numbers of rounds after which to look: at most four numbers, each about 1.5 times the previous number.
+    """Return the numbers of rounds after which a run takes a look: at most four numbers, each about 1.5 times the
+    previous number.
 
-    The last number is `rounds_that_fit`. All other numbers are at least `LEAST_ROUNDS_FOR_LOOK`.
+    The last number is `rounds_that_fit`. All numbers except the last are at least `LEAST_ROUNDS_FOR_LOOK`.
     """
     found = [rounds_that_fit]
     while len(found) < MOST_LOOKS and (earlier := round(found[0] / 1.5)) >= LEAST_ROUNDS_FOR_LOOK:
@@ -63,12 +65,11 @@ def look_rounds(rounds_that_fit: int) -> tuple[int, ...]:
 
 
 def retain_decisions(earlier: Ranking, later: Ranking) -> Ranking:
-    """Return the ranking of the later look, but keep each pair that has a significant difference only in the earlier
-    look.
+    """Return the ranking of the later look, but retain each pair that differs significantly only in the earlier look.
 
-    A kept pair has the interval of the earlier look, extended to contain the later estimate. The extended interval is
-    valid if `spend` determined the significance levels of both looks. A pair is not kept if the later estimate reverses
-    the order of the pair's cells.
+    A retained pair has the interval of the earlier look, extended to contain the later estimate. The extended interval
+    is valid if `spend` determined the significance levels of both looks. A pair is not retained if the later estimate
+    reverses the order of the pair's cells.
     """
     decided = {each.cells: each for each in earlier.pairs if each.decided}
     pairs = tuple(_retain(decided.get(each.cells), each, later) for each in later.pairs)
@@ -85,7 +86,7 @@ def _retain(earlier: CellPair | None, later: CellPair, ranking: Ranking) -> Cell
 
 
 def is_precise(result: Ranking, cell: str, within: float = 0.05) -> bool:
-    """Return whether the level of a cell is known with a relative precision of `within`, from at least eight rounds."""
+    """Return whether at least eight rounds determine a cell's level with a relative precision of `within`."""
     value, low, high = result.levels[cell]
     if low is None or high is None or result.rounds[cell] < LEAST_ROUNDS_FOR_WIDTH:
         return False

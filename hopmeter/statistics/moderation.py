@@ -1,5 +1,5 @@
-"""Moderate variances (empirical Bayes): shrink each cell's variance towards a common value. The more similar the cells'
-variances are, the stronger the shrinkage."""
+"""Moderate variances (empirical Bayes): shrink each cell's variance towards a common value. The shrinkage is stronger
+if the variances of the cells are similar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def moderate(variances: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
 
     The cells' variances are modelled by a scaled inverse chi-square distribution, fitted to the logarithms of the
     variances (Smyth 2004) after outliers are clipped. `ALLOWANCE` standard errors are added to the spread of the
-    logarithms, because too strong a prior would understate the variance of noisy cells.
+    logarithms, because too strong a prior understates the variance of noisy cells.
     """
     if variances.shape[1] < LEAST_CELLS:
         return variances, freedoms
@@ -44,7 +44,7 @@ def _clip_odd(values: Floats) -> Floats:
 
 
 def _inverse_trigamma(values: Floats) -> Floats:
-    """Solve trigamma(x) = value with Newton's method on 1 / trigamma, which is almost linear.
+    """Solve trigamma(x) = value for x with Newton's method on 1 / trigamma, which is almost linear.
 
     Hurwitz's zeta function with the exponent 2 equals trigamma; with the exponent 3, it equals -1/2 times the
     derivative of trigamma.

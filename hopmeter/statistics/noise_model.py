@@ -1,8 +1,8 @@
-"""Model the noise of trials in many tables at once. The modelled variance grows with stolen CPU time and differs
-between cells. The estimate of the variance is robust to outliers.
+"""Model the noise of trials in many tables at once. The modelled variance of a trial grows with the CPU time stolen
+during the trial, and differs between cells. The estimated variance is robust to outliers.
 
-The variance of a trial is `sd_cell² (1 + g · steal²)`. Huber's function limits the influence of outliers: residuals are
-clipped at `CLIP` standard deviations.
+The variance of a trial is `sd_cell² (1 + g · steal²)`, where g is the steal weight. Huber's function limits the
+influence of outliers: residuals are clipped at `CLIP` standard deviations.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BEYOND_USE = 10.0
 
 
 def is_beyond_use(steal: float, usual_steal: float) -> bool:
-    """Return whether a trial lost so much more CPU time than usual that its result is almost meaningless."""
+    """Return whether a trial lost so much more CPU time than usual that the trial's result is almost meaningless."""
     variance, usual = (1 + USUAL_STEAL_WEIGHT * share**2 for share in (steal, usual_steal))
     return variance > BEYOND_USE * usual
 
@@ -45,8 +45,7 @@ class NoiseModel:
     """The fitted effects of cells and rounds, and the noise, as arrays with the axes table, cell and round.
 
     `values` contains the trials with clipped outliers, and `inflation` is `1 + g · steal²`. `freedoms` contains the
-    degrees of freedom of the moderated variances, and `own_freedoms` the degrees of freedom of each cell's unmoderated
-    variance.
+    degrees of freedom of the moderated variances, and `own_freedoms` those of the unmoderated variances.
     """
 
     effects: TwoWay
@@ -62,8 +61,8 @@ class NoiseModel:
 def fit_noise(
     values: Floats, steal: Floats, known: NDArray[np.bool_], known_steal_weight: Floats | None = None
 ) -> NoiseModel:
-    """Fit the effects and the variances alternately, in `PASSES` passes. The steal weight is also fitted if
-    `known_steal_weight` is None."""
+    """Fit the effects of cells and rounds, and the variances, alternately in `PASSES` passes. If `known_steal_weight`
+    is None, the steal weight is fitted too."""
     fixed = known_steal_weight is not None or not steal.any()
     steal_weight = np.full(len(values), USUAL_STEAL_WEIGHT) if known_steal_weight is None else known_steal_weight
     inflation = _inflation(steal, steal_weight)
@@ -121,8 +120,8 @@ def _by_cell(squares: Floats, freedoms: Floats) -> Floats:
 
 
 def _slope(residuals: Floats, limits: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return the fraction of trials that are not clipped, corrected for the number of fitted parameters. Clipping
-    multiplies the slope of the mean residual by the fraction of unclipped trials."""
+    """Return the fraction of trials that are not clipped, with a correction for the number of fitted parameters.
+    This fraction is the factor by which clipping reduces the slope of the mean residual."""
     counts = known.sum(axis=(1, 2))
     inside = np.maximum(((np.abs(residuals) <= limits) & known).sum(axis=(1, 2)) / counts, 0.5)
     parameters = (known.any(axis=2).sum(axis=1) + known.any(axis=1).sum(axis=1) - 1) / counts
@@ -142,7 +141,7 @@ def _steal_weight(residuals: Floats, spare: Floats, steal: Floats, known: NDArra
 
 
 def _loss(squares: Floats, inflation: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return twice the negative log-likelihood. The scale of each cell's noise is fitted in four iterations."""
+    """Return twice the negative log-likelihood. To compute it, four iterations fit the scale of each cell's noise."""
     scaled = squares / inflation
     counts = np.maximum(known.sum(axis=2), 1)
     scale = np.maximum((np.sqrt(scaled) * known).sum(axis=2) / counts, FLOOR**0.5) ** 2

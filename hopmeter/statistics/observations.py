@@ -31,10 +31,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class Table:
-    """The values and steal shares of all trials, as arrays with the axes cell and round. `known` is a mask of the
-    trials that exist.
+    """The values and steal shares of all trials, as arrays with the axes cell and round. `known` is a mask that is true
+    for trials that exist.
 
-    If the scale is `ratio`, the values are logarithms.
+    If the scale is `ratio`, `values` contains logarithms.
     """
 
     cells: tuple[str, ...]
@@ -46,9 +46,9 @@ class Table:
 
 
 def make_table(observations: Iterable[Observation], scale: Scale | None = None) -> Table:
-    """Arrange observations as a table. Several trials of one cell in one round are averaged.
+    """Arrange observations as a table. If a cell has several trials in one round, their values are averaged.
 
-    If `scale` is None, the scale is `ratio` if all values are positive, otherwise `difference`.
+    If `scale` is None, the scale is `ratio` for tables with only positive values, otherwise `difference`.
     """
     usable = [each for each in observations if math.isfinite(each.value)]
     cells = tuple(dict.fromkeys(each.cell for each in usable))

@@ -19,8 +19,8 @@ LEAST_ROUNDS = 3
 
 @dataclass(frozen=True)
 class PairTests:
-    """The differences of pairs (first minus second), with standard errors and degrees of freedom, as arrays with the
-    axes table and pair."""
+    """The differences of pairs (first cell minus second cell), with standard errors and degrees of freedom, as arrays
+    with the axes table and pair."""
 
     first: Places
     second: Places
@@ -30,7 +30,7 @@ class PairTests:
     common: Floats
 
     def p_values(self) -> Floats:
-        """Return the two-sided p-value of each pair, or 1 if the pair has too few common rounds."""
+        """Return the two-sided p-value of each pair, or 1 if the pair has too few rounds with trials of both cells."""
         enough = self.common >= LEAST_ROUNDS
         if not enough.any():
             return np.ones(enough.shape)
@@ -41,8 +41,8 @@ class PairTests:
 
 
 def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests:
-    """Compare all pairs of cells. In a small table, each pair is fitted separately, because the model cannot estimate
-    each cell's variance from few cells."""
+    """Compare all pairs of cells. In a small table, each pair is fitted separately, because a few cells are not enough
+    to model each cell's variance."""
     first, second = np.triu_indices(values.shape[1], 1)
     known = model.known.astype(float)
     common = np.einsum("bpr,bpr->bp", known[:, first], known[:, second])
@@ -54,7 +54,7 @@ def compare_cells(model: NoiseModel, steal: Floats, values: Floats) -> PairTests
 def _compare_alone(
     model: NoiseModel, steal: Floats, values: Floats, first: Places, second: Places
 ) -> tuple[Floats, Floats, Floats]:
-    """Fit each pair as a table of two cells, with the steal weight estimated from all cells."""
+    """Fit each pair as a table of two cells, with a steal weight that is estimated from all cells."""
     tables, pairs, rounds = len(values), len(first), values.shape[2]
     both, shape = np.stack([first, second], axis=1), (tables * pairs, 2, rounds)
     known = model.known[:, both].reshape(shape)
@@ -66,7 +66,7 @@ def _compare_alone(
 
 
 def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple[Floats, Floats, Floats]:
-    """Return the differences, their standard errors, and their degrees of freedom by Satterthwaite's approximation."""
+    """Return the differences, with standard errors and with degrees of freedom by Satterthwaite's approximation."""
     cells, covariance = model.effects.cells, model.effects.covariance
     own = np.diagonal(covariance, axis1=1, axis2=2)
     squares = own[:, first] + own[:, second] - 2 * covariance[:, first, second]
@@ -78,11 +78,10 @@ def _compare_by_model(model: NoiseModel, first: Places, second: Places) -> tuple
 
 
 def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | float:
-    """Return the factor that enlarges standard errors, because the variances, and therefore the weights, are only
-    estimates.
+    """Return the factor that enlarges standard errors, because the variances and weights are only estimates.
 
-    The formula of the factor and its coefficients were determined by simulation. Without the factor, up to 9 % of the
-    decisions in tables of 3 to 5 rounds would be false.
+    Simulations determined the formula of this factor and the coefficients. Without the factor, up to 9 % of the
+    decisions in simulated tables of 3 to 5 rounds are false.
     """
     if model.variances.shape[1] < LEAST_CELLS:
         return 1.0
@@ -93,10 +92,10 @@ def _allowance(model: NoiseModel, first: Places, second: Places) -> Floats | flo
 
 def step_down(p_values: Floats, divisors: tuple[int, ...], alpha: float) -> tuple[NDArray[np.bool_], Floats]:
     """Return which pairs differ significantly, and the significance level at which each pair was tested. The last axis
-    of the arrays is the pair.
+    of each array is the pair.
 
-    After the first pair without a significant difference, all further pairs are tested at the significance level of
-    that pair.
+    The first pair without a significant difference ends the procedure: all further pairs use the significance level of
+    this pair.
     """
     order = np.argsort(p_values, axis=-1, kind="stable")
     levels = alpha / np.asarray(divisors, float)

@@ -23,15 +23,15 @@ step-down procedure."""
 
 @dataclass(frozen=True)
 class CellPair:
-    """Two cells of a table; `a` is the faster cell by the estimate.
+    """Two cells of a table; `a` is the cell with the lower estimate.
 
     `ratio` is the latency of `b` divided by the latency of `a`. `low` and `high` are the confidence interval of
-    `ratio`, which holds simultaneously for all pairs of the `family`. The interval is None if the cells have fewer than
-    three common rounds.
+    `ratio`, which holds simultaneously for all pairs of the `family`. `low` and `high` are None if the cells have fewer
+    than three common rounds.
 
-    If the table contains values that are not positive, `ratio` is None, and the interval belongs to `difference` (b
-    minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom of the difference on the
-    fit's scale, which is logarithmic for ratios. `level` is the significance level of the pair's test.
+    If the table contains values that are not positive, `ratio` is None, and `low` and `high` are bounds of `difference`
+    (b minus a in µs). `error` and `freedom` are the standard error and the degrees of freedom of the fitted difference,
+    which is logarithmic for ratios. `level` is the significance level at which the pair was tested.
     """
 
     a: str
@@ -57,10 +57,10 @@ class CellPair:
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of the trials: the standard deviation without steal, and the steal weight g.
+    """The noise of the trials: the standard deviation without stolen CPU time, and the steal weight g.
 
     If the scale is `ratio`, the standard deviation refers to logarithms. A steal share s multiplies a trial's variance
-    by 1 + g · s². `worst_steal` is the largest steal share of any trial.
+    by 1 + g · s². `worst_steal` is the largest steal share among all trials.
     """
 
     sd: float
@@ -73,7 +73,8 @@ Bounds = tuple[float, float | None, float | None]
 
 @dataclass(frozen=True)
 class Ranking:
-    """The result of comparing a table's cells by rounds. `levels` are in µs; `CellPair` explains `scale`.
+    """The result of comparing a table's cells by rounds. `levels` are in µs, and the docstring of `CellPair` explains
+    `scale`.
 
     `choices` are the ranked cells; all other cells are references. `best` is the best choice, or None if there is no
     choice.
@@ -91,8 +92,8 @@ class Ranking:
     noise: Noise
 
     def distance(self, a: str, b: str) -> float:
-        """Return the level of `b` divided by the level of `a`. If the scale is `difference`, return the level of `b`
-        minus the level of `a`."""
+        """Return the estimated level of `b` divided by the estimated level of `a`. If the scale is `difference`, return
+        the level of `b` minus the level of `a`."""
         here, there = self.levels[a][0], self.levels[b][0]
         return there / here if self.scale == "ratio" else there - here
 
@@ -104,10 +105,10 @@ def fit(
     references: Collection[str] = (),
     scale: Scale | None = None,
 ) -> Ranking:
-    """Compare cells by their trials: all pairs of choices, and all pairs with a reference.
+    """Compare cells by their trials: all pairs of choices, and all pairs that contain a reference.
 
-    If `versus` is `"best"`, each choice is compared only with the best choice. `references` are cells without a rank.
-    `alpha` is the significance level of each family. `make_table` explains `scale`.
+    If `versus` is `"best"`, each choice is compared only with the best choice. `references` are the cells that get no
+    rank. `alpha` is the significance level for each family of pairs. `make_table` explains `scale`.
     """
     table = make_table(observations, scale)
     if not table.cells:
@@ -153,10 +154,10 @@ def _pairs(table: Table, tests: PairTests, family: Family, alpha: float) -> list
 def _pair(
     table: Table, tests: PairTests, at: int, decided: bool, level: float, single: float, family: Name
 ) -> CellPair:
-    """Return the comparison of one pair.
+    """Return the CellPair that compares two cells.
 
-    The pair's interval uses the significance level of the first step, so that all intervals hold simultaneously. If the
-    pair becomes significant only in a later step, the interval is shortened so that it just excludes equality.
+    The pair's interval uses the significance level of the first test step, so that all intervals hold simultaneously.
+    If only a later step finds the pair significant, the interval is shortened so that it just excludes equality.
     """
     names = table.cells[tests.first[at]], table.cells[tests.second[at]]
     distance = float(tests.differences[0, at])
@@ -182,7 +183,8 @@ def quantile(level: float, freedom: float) -> float:
 
 
 def on_scale(scale: Scale, value: float) -> float:
-    """Convert a fitted value to a ratio. If the scale is `difference`, return the value unchanged."""
+    """Convert a fitted value, which is a logarithm on the scale `ratio`, to a ratio. If the scale is `difference`,
+    return the value unchanged."""
     return value if scale == "difference" else math.exp(min(value, 700.0))
 
 

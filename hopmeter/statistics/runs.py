@@ -1,11 +1,11 @@
 """Estimate the variance between runs: how much a cell's level varies from run to run (Kalibera and Jones 2013).
 
-A few runs may agree by chance. Therefore, the estimated variance is at least as large as the variance that the trials
-within the runs imply.
+A few runs may agree by chance, so the estimated variance is at least the variance that the trials within the runs
+imply.
 
-The variance between runs has two parts. One part is common to all cells of a run, because the machine drifts. The other
-part belongs to each cell alone. The common part has only as many degrees of freedom as the runs provide. The estimate
-of a cell's own part is shrunk towards a value common to all cells (moderation.py).
+The variance between runs has two parts. One part is common to all cells of a run and results from drift of the machine.
+The other part is specific to each cell. The number of runs limits the degrees of freedom of the common part. The
+estimate of the cell-specific part is shrunk towards a value common to all cells (moderation.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ by chance."""
 
 @dataclass(frozen=True)
 class RunDifferences:
-    """The new level minus the old level of each cell, with standard errors and degrees of freedom."""
+    """For each cell, the level in the new runs minus the level in the old runs, with standard errors and degrees of
+    freedom."""
 
     differences: Floats
     errors: Floats
@@ -32,11 +33,12 @@ class RunDifferences:
 
 
 def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunDifferences:
-    """Compare the runs of two sides. The arrays have the axes run and cell, and contain the logarithms of levels.
+    """Compare the cells' levels in old runs with their levels in new runs. The arrays have the axes run and cell, and
+    contain logarithms of levels.
 
-    `within` contains the variance of each run's level, estimated from the trials of that run. In `within`, the old runs
-    come before the new runs. Both sides together need at least three runs, so that the variance between runs can be
-    estimated.
+    `within` contains the variance of each run's level, which is estimated from the trials of the run. In `within`, the
+    old runs precede the new runs. Both sides together need at least three runs, so that the variance between runs can
+    be estimated.
     """
     residuals = np.vstack([old - old.mean(axis=0), new - new.mean(axis=0)])
     freedom = len(old) + len(new) - 2
@@ -47,14 +49,13 @@ def compare_runs(old: Floats, new: Floats, within: Floats | None = None) -> RunD
 
 
 def _alone(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return each cell's variance without separating the two parts, because a few cells are not enough to distinguish
-    the parts."""
+    """Return the variance of each cell without separating its two parts, for which a few cells are not enough."""
     return (residuals**2).sum(axis=0) / freedom, np.full(residuals.shape[1], float(freedom))
 
 
 def _separate(residuals: Floats, freedom: int) -> tuple[Floats, Floats]:
-    """Return the sum of both parts of the variance between runs, with degrees of freedom by Satterthwaite's
-    approximation."""
+    """Return the sum of the common and the cell-specific variance between runs, with degrees of freedom by
+    Satterthwaite's approximation."""
     cells = residuals.shape[1]
     together = residuals.mean(axis=1, keepdims=True)
     alone = freedom * (1 - 1 / cells)

@@ -16,9 +16,10 @@ from hopmeter.statistics.ranking import LEAST_DIFFERENCE, CellPair, fit, on_scal
 
 @dataclass(frozen=True)
 class Question:
-    """Two cells and the observations that compare these cells: in each round, one observation of each cell.
+    """Two cells to compare, with one observation of each cell in each round.
 
-    `least_p_value` is the p-value of another test of the same cells that must be significant too.
+    `least_p_value` is the p-value of another test of the two cells; a difference is significant only if both tests find
+    it.
     """
 
     a: str
@@ -30,8 +31,8 @@ class Question:
 def compare_single_pairs(questions: Sequence[Question], alpha: float, scale: Scale) -> list[CellPair]:
     """Compare pairs so that the probability of any false positive is at most `alpha`.
 
-    Each pair is fitted separately, as `fit` does if there are few cells. A pair without common observations is left
-    out.
+    Each pair is fitted separately, as in `fit` for tables of few cells. A pair without common observations is omitted
+    from the result.
     """
     found = [(each.least_p_value, fit(each.observations, alpha, scale=scale).pairs) for each in questions]
     known = [(least, pair) for least, (pair, *_) in (each for each in found if each[1])]
@@ -43,7 +44,8 @@ def judge_pairs(
 ) -> list[CellPair]:
     """Test fitted pairs so that the probability of any false positive is at most `alpha`.
 
-    `least_p_values` contains, for each pair, the p-value of another test that must be significant too.
+    `least_p_values` contains the p-value of another test for each pair; a difference is significant only if both tests
+    find it.
     """
     if not pairs:
         return []
@@ -71,10 +73,9 @@ def _distance(pair: CellPair) -> float:
 
 
 def _judge(pair: CellPair, decided: bool, level: float, single: float, scale: Scale) -> CellPair:
-    """Return the pair after adding its test result and its interval. The intervals of all pairs hold simultaneously.
+    """Return a copy of the pair with the test result and the interval. The intervals of all pairs hold simultaneously.
 
-    The interval is adapted to the test result, so that it excludes equality if and only if the difference is
-    significant.
+    The interval is adapted to the test result: it excludes equality if and only if the difference is significant.
     """
     if pair.rounds < LEAST_ROUNDS:
         return replace(pair, decided=False, low=None, high=None, level=level)

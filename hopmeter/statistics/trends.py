@@ -1,6 +1,6 @@
 """Test whether values grow over time, by fitting a line to the logarithms of consecutive blocks.
 
-Neighbouring blocks are correlated, because a busy machine stays busy for a while. To account for the correlation, the
+Neighbouring blocks are correlated, because a busy machine stays busy for a while. To account for this correlation, the
 standard error is computed from a smaller, effective number of blocks.
 """
 
@@ -43,7 +43,7 @@ class Trend:
 
 def fit_trend(blocks: Floats) -> Trend:
     """Fit a line to the logarithms of `BLOCKS` positive values. Before the residual error is computed, a parabola is
-    removed so that curved growth does not increase the error."""
+    removed, so that curved growth does not increase the error."""
     values, many = np.log(blocks), len(blocks)
     place = (np.arange(many) - (many - 1) / 2) / many
     slope = float(place @ values / (place @ place))
@@ -60,8 +60,8 @@ def fit_trend(blocks: Floats) -> Trend:
 
 
 def combine(trends: Sequence[Trend]) -> Trend:
-    """Return the mean trend of several trials. If the trends of the trials differ by more than the trials' own errors,
-    the error of the mean is computed from the spread between trials."""
+    """Return the mean trend of several trials. If the trends differ by more than the errors of the single trials, the
+    error of the mean is computed from the spread between trials."""
     many = len(trends)
     own = sum(each.error**2 for each in trends) / many**2
     between = variance(each.growth for each in trends) / many if many > 1 else 0.0

@@ -27,13 +27,13 @@ class TwoWay:
 
     @property
     def expectation(self) -> Floats:
-        """Return the fitted value of each trial."""
+        """Return the fitted value for each trial."""
         return self.cells[:, :, None] + self.rounds[:, None, :]
 
 
 def fit_two_way(values: Floats, weights: Floats) -> TwoWay:
-    """Estimate the effects of cells and rounds from weighted trials. A noisy cell has low weights, and therefore little
-    influence on the effect of a round."""
+    """Estimate the effects of cells and rounds from weighted trials. A noisy cell has low weights, and therefore
+    affects the effect of a round only slightly."""
     totals = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300) * (1 + RIDGE)
     shares = weights / totals
     weighted = weights * values

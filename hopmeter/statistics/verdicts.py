@@ -14,8 +14,8 @@ def verdict(ratio: float | None, low: float | None, high: float | None, margin: 
     interval.
 
     `much_slower`: the whole interval is above the margin. `same`: the whole interval is within the margin, even if it
-    excludes 1. `slower`: the whole interval is above 1. `faster` and `much_faster` are the mirror images of `slower`
-    and `much_slower`.
+    excludes 1. `slower`: the whole interval is above 1, but not entirely above the margin. `faster` and `much_faster`
+    are the mirror images of `slower` and `much_slower`.
     """
     if ratio is None or low is None or high is None:
         return "undecided"

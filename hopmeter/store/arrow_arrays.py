@@ -1,6 +1,5 @@
-"""Convert arrays or rows to Arrow tables, and Arrow columns to arrays.
-
-pyarrow's own conversions are slow to start, because they import pandas if it is installed.
+"""Convert arrays or rows to Arrow tables, and Arrow columns to arrays. pyarrow's own conversions start slowly, because
+they import pandas if pandas is installed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Array = NDArray[Any]
 
 
 def to_arrow(values: Array, valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return numbers as an Arrow array, with null where `valid` is false. A contiguous array is not copied."""
+    """Return numbers as an Arrow array that contains null where `valid` is false. A contiguous array is not copied."""
     bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(np.ascontiguousarray(values))])
@@ -30,7 +29,7 @@ def to_table(columns: Mapping[str, Array]) -> pa.Table:
 
 
 def to_numpy(column: pa.ChunkedArray, null: int = 0) -> Array:
-    """Return a column of numbers as a NumPy array, with `null` in place of null values."""
+    """Return a column of numbers as a NumPy array, in which the value `null` replaces null values."""
     kind = np.dtype(column.type.to_pandas_dtype())
     parts = [_chunk_numbers(chunk, kind, null) for chunk in column.chunks if len(chunk)]
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts])

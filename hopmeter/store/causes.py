@@ -1,5 +1,5 @@
-"""Store which messages of a workload caused which other messages. Nodes write the causes as raw files, which hopmeter
-combines into a Parquet file next to the samples."""
+"""Store which messages of a workload caused which other messages. Nodes write these causes as raw files, which
+hopmeter combines into a Parquet file next to the samples."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def causes_path(samples: Path) -> Path:
 
 
 def write_causes(raw_files: Iterable[Path], samples: Path) -> None:
-    """Combine the cause files of a trial into one Parquet file. If there are no cause files, no file is written.
+    """Combine the cause files of a trial into one Parquet file. If the trial has no cause files, no Parquet file is
+    written.
 
-    Raises StoreError if a file is damaged or cannot be written.
+    Raises StoreError if a cause file is damaged, or if the Parquet file cannot be written.
     """
     paths = [causes_path(each) if each.suffix == PARQUET else each.with_suffix(".causes") for each in raw_files]
     parts = [_read(path) for path in paths if path.exists()]
@@ -70,7 +71,7 @@ def _read(path: Path) -> Causes:
 
 
 def remove_samples(samples: Path) -> None:
-    """Remove the samples and the causes of a trial, because one of the files is damaged or incomplete."""
+    """Remove the samples and the causes of a trial after one of the files was found damaged or incomplete."""
     for path in (samples, causes_path(samples)):
         path.unlink(missing_ok=True)
 

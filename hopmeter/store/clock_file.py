@@ -20,14 +20,15 @@ MOST_BYTES = 1 << 28
 
 
 def add_clocks(folder: Path, *found: Batch | ClockState) -> None:
-    """Append batches and clock states to the clock file of a run. Raises StoreError if the file cannot be written."""
+    """Append clock measurements (batches) and clock states to the clock file of a run. Raises StoreError if the file
+    cannot be written."""
     lines = ({"burst" if isinstance(each, Batch) else "clock": each.model_dump()} for each in found)
     append_lines(folder / FILE, *lines)
 
 
 def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
-    """Return the batches and clock states of a run, or two empty lists if there is no clock file. Raises StoreError if
-    the file is damaged."""
+    """Return the clock measurements (batches) and clock states of a run, or two empty lists without a clock file.
+    Raises StoreError if the file is damaged."""
     path = folder / FILE
     if not path.exists():
         return [], []
@@ -42,8 +43,7 @@ def read_clocks(folder: Path) -> tuple[list[Batch], list[ClockState]]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the complete lines of a clock file. An incomplete last line is skipped, because a killed run may leave
-    one."""
+    """Return the complete lines of a clock file. An incomplete last line, which a killed run may leave, is skipped."""
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES} bytes")
     return [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]

@@ -16,15 +16,15 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StoreError(HopmeterError):
-    """A file cannot be written, or a stored file cannot be read."""
+    """Raised if a file cannot be written, or if a stored file cannot be read."""
 
 
 class DamagedRunError(StoreError, UsageError):
-    """The run that the user named is damaged, or is not a run."""
+    """Raised if a directory that the user named is a damaged run or is not a run."""
 
 
 class DiskFullError(StoreError):
-    """The disk is full. Results that were stored before the disk became full are safe."""
+    """Raised if the disk is full; results that were stored earlier remain intact."""
 
 
 def check_files(folder: Path, names: Iterable[str]) -> None:
@@ -37,7 +37,7 @@ def check_files(folder: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Convert operating system errors while writing `path` to errors with a remedy."""
+    """Convert operating system errors that occur while `path` is written to errors with a remedy."""
     try:
         yield
     except OSError as cause:
@@ -56,12 +56,12 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path. The file at the temporary path replaces `path` when the `with` block ends without an
-    error.
+    """Yield a temporary path. When the `with` block ends without an error, the file at the temporary path replaces
+    `path`.
 
-    If two programs write the same file at once, each program uses its own temporary file, and the last writer wins. If
-    `path` is a link, the link's target is replaced. If `path` is a pipe or a device, `path` itself is yielded and
-    written directly.
+    If two programs write a file at the same time, each program uses a temporary file of its own, and the last writer
+    wins. If `path` is a link, the link's target is replaced. If `path` is a pipe or a device, `path` itself is yielded
+    and written directly.
     """
     if path.exists() and not path.is_file():
         with writing(path):
@@ -79,8 +79,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file to disk before it is renamed. Some network file systems report a full disk only when a file is
-    flushed."""
+    """Flush a file to disk; call this function before the file is renamed. Some network file systems report a full disk
+    only when a file is flushed."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -92,7 +92,8 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def append_lines(path: Path, *values: Any) -> None:
-    """Append lines of JSON and flush them to disk. If appending fails, the file is truncated to its previous length."""
+    """Append lines of JSON and flush them to disk. If an append fails, the file is truncated to the length before the
+    append."""
     line = b"".join(_utf8(json.dumps(value, ensure_ascii=False)) for value in values)
     with writing(path), path.open("ab", buffering=0) as file:
         before = file.tell()
@@ -107,7 +108,7 @@ def append_lines(path: Path, *values: Any) -> None:
 
 
 def _utf8(line: str) -> bytes:
-    """Encode a line of JSON. Bytes of a path that are not valid UTF-8 are written as JSON escapes."""
+    """Encode a line of JSON. Bytes of a path that are not valid UTF-8 become JSON escapes."""
     return line.encode(errors="backslashreplace") + b"\n"
 
 

@@ -1,7 +1,7 @@
 """Define the format of a run folder, and convert folders from earlier formats to the current format.
 
-In format 1, a cell's values were in a flat table, some columns and values had other names, and endpoints were called
-participants.
+In format 1, a cell's values were in a flat table, some columns and values had different names, and endpoints were
+called participants.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def convert_run(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rename_columns(about: dict[str, Any]) -> dict[str, Any]:
-    """Rename the additional columns that a scenario requests to their current names."""
+    """Rename the additional columns in a scenario to the columns' current names."""
     columns = about.get("columns")
     return {**about, "columns": [RENAMED["cells"].get(name, name) for name in columns]} if columns else about
 
 
 def _maker(about: dict[str, Any]) -> str:
-    """Return a text that names the version of hopmeter that wrote the run. A newer development state may have the same
-    version number as the running hopmeter."""
+    """Return a text that names the version of hopmeter that wrote the run. A development version may have the version
+    number of the running hopmeter and still be newer."""
     made = about.get("hopmeter")
     if made is None:
         return ""
@@ -64,7 +64,7 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert the column names of a row of `cells.parquet` to the current names. If an old row has no column
+    """Convert the column names of a row of `cells.parquet` to the current names. If an old row lacks the column
     `carried_by`, its column `path` has the meaning of `carried_by`."""
     names = RENAMED["cells"] if "carried_by" in row else RENAMED["cells"] | {"path": "carried_by"}
     return _rename(row, names)
@@ -76,12 +76,12 @@ def convert_nodes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _facts(node: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of a node under current names, or an empty dict if the node has no facts."""
+    """Return the facts of a node with current key names, or an empty dict if the node has no facts."""
     return {"facts": _rename(node["facts"], {"daemon": "broker"})} if "facts" in node else {}
 
 
 def _rename(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Rename keys and values to their current names."""
+    """Replace former names of keys and values with current names."""
     return {names.get(name, name): _word(name, value) for name, value in values.items()}
 
 

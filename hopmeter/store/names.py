@@ -1,4 +1,4 @@
-"""Check names of runs and cells, which are also used as file names."""
+"""Check the names of runs and cells, which also serve as file names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ NAMES = re.compile(NAME)
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise UsageError if a name is not valid. `what` is the kind of object that has the name, for the error
-    message."""
+    """Raise UsageError if a name is not valid. `what` names the kind of object in the error message."""
     if not NAMES.fullmatch(name):
         raise UsageError("E-NAME", f"`{name}` is not a valid name of a {what}", "use only letters, digits and . _ + -")

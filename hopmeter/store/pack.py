@@ -1,7 +1,7 @@
-"""Pack a run into one ZIP file, and unpack it into a directory.
+"""Pack a run into one ZIP file, and unpack such a file into a directory.
 
-JSON files are compressed, but Parquet files are not, because Parquet compresses its data itself. A ZIP file with other
-content than a run is rejected before any file is written.
+JSON files are compressed; Parquet files are not, because Parquet already compresses its data. A ZIP file that contains
+anything other than a run is rejected before any file is written.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def write_pack(run: Path, samples: Iterable[str], out: Path) -> Path:
-    """Pack the files of a finished run that `show`, `report` and other commands read, and return `out`.
+    """Pack the files of a finished run that commands such as `show` and `report` read, and return `out`.
 
-    `samples` contains the sample files that the run's trials name. Raises StoreError if a file is missing.
+    `samples` contains the sample files that the trials of the run name. Raises StoreError if a file is missing.
     """
     check_files(run, (*NEEDED, *samples))
     names = _members(run)
@@ -89,9 +89,9 @@ def _compression(name: str) -> int:
 
 
 def unpack(file: Path, into: Path) -> Path:
-    """Unpack a run atomically into a subdirectory of `into`, and return that subdirectory.
+    """Unpack a run atomically into a new subdirectory of `into`, and return the subdirectory.
 
-    Raises UsageError if the run already exists in `into`, and StoreError if the file is damaged or is not a packed run.
+    Raises UsageError if the run already exists in `into`, and StoreError if the file is damaged or not a packed run.
     """
     with _open_archive(file) as archive:
         name = _check_archive(file, archive)
@@ -117,8 +117,8 @@ def refuse_packed(path: Path) -> None:
 
 
 def run_directory(path: Path) -> Path:
-    """Return the directory of a run. A packed run is unpacked into a temporary directory. The temporary directory is
-    removed when this process ends."""
+    """Return the directory that contains a run's files. A packed run is first unpacked into a temporary directory. The
+    temporary directory is removed when the current process ends."""
     if not path.is_file():
         return path
     found = path.stat()
@@ -152,8 +152,8 @@ def _open_archive(file: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _check_archive(file: Path, archive: zipfile.ZipFile) -> str:
-    """Check a packed run, and return the name of the run. Raises StoreError if the ZIP file has content that does not
-    belong to a packed run."""
+    """Check a packed run, and return the name of the run. Raises StoreError if the ZIP file contains files that are not
+    part of a packed run."""
     _check_format(file, archive.comment)
     members = archive.infolist()
     wrong = _wrong(members, file.stat().st_size)
@@ -180,7 +180,7 @@ def _check_format(file: Path, comment: bytes) -> None:
 
 
 def _wrong(members: list[zipfile.ZipInfo], size: int) -> str:
-    """Return why the ZIP file is not a packed run, or an empty string if it is one."""
+    """Return why the ZIP file is not a packed run, or an empty string if the file is a packed run."""
     if len(members) > MAX_FILES:
         return f"it has {len(members):,} files, and at most {MAX_FILES:,} are allowed"
     found = next((reason for each in members if (reason := _wrong_member(each))), "")

@@ -14,8 +14,8 @@ from hopmeter.store.formats import RENAMED
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a table, with current column names. `columns` limits the columns that are returned. Names that
-    the table lacks are ignored.
+    """Return the rows of a table, with current column names. If `columns` is given, only these columns are returned.
+    Names in `columns` that the table lacks are ignored.
 
     Raises DamagedRunError if the file cannot be read.
     """

@@ -12,8 +12,7 @@ SENDERS = ("source", "client")
 
 
 def rows(trial: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each process of a trial that reported its resource use: first the nodes in order, then the
-    broker."""
+    """Yield a row for each process of a trial that reported its resource use: first the nodes, then the broker."""
     nodes: list[Node] = trial["nodes"]
     names, messages = process_names(nodes), _messages(nodes)
     for number, node in enumerate(nodes):
@@ -49,8 +48,8 @@ def _mb(size: int | None) -> float | None:
 
 
 def _messages(nodes: list[Node]) -> int:
-    """Return the number of messages that the sources of a trial offered. A message of a scatter counts once, although
-    the client calls several servers with it."""
+    """Return the number of messages that the sources of a trial offered. A scatter message counts once, although the
+    client sends it to several servers."""
     each = [one for node in nodes for one in node.get("endpoints", [])]
     many = Counter(one["role"] for one in each)
     offered = sum(one.get("sent", 0) + one.get("abandoned", 0) for one in each if one["role"] in SENDERS)
@@ -58,10 +57,11 @@ def _messages(nodes: list[Node]) -> int:
 
 
 def process_names(nodes: list[Node]) -> list[str]:
-    """Return the names of the processes, such as `source`, `relay 2`, `source, 20 relays and sink` or `nats-server`.
+    """Return the names of a trial's processes, such as `source`, `relay 2`, `source, 20 relays and sink` or
+    `nats-server`.
 
-    If a role occurs several times, its processes are numbered. In a workload, processes are named after their
-    participants instead of their roles.
+    If several processes have a role, their names are numbered. In a workload, processes have the names of their
+    participants instead of roles.
     """
     many = Counter(each["role"] for node in nodes for each in node.get("endpoints", []))
     seen: Counter[str] = Counter()
@@ -70,8 +70,8 @@ def process_names(nodes: list[Node]) -> list[str]:
 
 
 def _name_in_workload(node: Node, programs: Counter[Any]) -> str:
-    """Return the name of a participant's process, such as `detector`, or `detector (zeromq)` if the participant has
-    several processes. Return an empty string outside a workload."""
+    """Return the process name of a participant, such as `detector`, or `detector (zeromq)` if the participant has
+    several processes. Return an empty string if the cell is not a workload."""
     name = node.get("participant") or ""
     return f"{name} ({node['carrier']})" if name and programs[name] > 1 else name
 

@@ -37,11 +37,11 @@ SAMPLE = r"([^/]+)-(\d+)\.parquet$"
 
 
 def connect(runs: Iterable[Path]) -> duckdb.DuckDBPyConnection:
-    """Return an in-memory database with the views `cells`, `trials`, `processes` and `samples`, and `cpu` if CPU use
-    was sampled. Each view has the column `run`.
+    """Return an in-memory database with the views `cells`, `trials`, `processes`, `samples` and, if CPU use was
+    sampled, `cpu`. Each view has the column `run`.
 
     `samples` and `cpu` also have the columns `cell` and `trial`. If a run of an older version lacks a column, the
-    values of the column are null. If a file that belongs to a single trial is damaged, it is left out with a warning.
+    column's values are null for this run. A damaged file that belongs to a single trial is omitted with a warning.
     Raises UsageError if there is no run or a run has no tables, and StoreError if a table is damaged.
     """
     import duckdb  # DuckDB is slow to import, and no command needs it
@@ -69,9 +69,9 @@ def _files(folder: Path, view: str, pattern: str) -> list[Path]:
 
 
 def _is_whole(path: Path, view: str) -> bool:
-    """Return whether the footer of a Parquet file is readable.
+    """Return whether a Parquet file has a readable footer.
 
-    Raises StoreError if a file is unreadable and does not belong to a single trial.
+    Raises StoreError if an unreadable file does not belong to a single trial.
     """
     try:
         pq.read_metadata(path)

@@ -1,4 +1,4 @@
-"""Read and write a run folder, which contains all results of one execution of a scenario and can be read after every
+"""Read and write a run folder, which contains all results of one execution of a scenario and is readable after every
 trial."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RunFolder:
     def create(cls, results: Path, name: str, about: dict[str, Any]) -> RunFolder:
         """Create the folder of a new run.
 
-        Raises UsageError if a finished or unfinished run with this name exists, and StoreError if the folder cannot be
+        Raises UsageError if a finished or unfinished run named `name` exists, and StoreError if the folder cannot be
         written.
         """
         check_name(name, "run")
@@ -69,7 +69,7 @@ class RunFolder:
         """Open a finished, unfinished or packed run for reading. If `trials` is False, the trials of the run are not
         read.
 
-        Raises UsageError if there is no such run, and StoreError if the run is damaged.
+        Raises UsageError if there is no run at `path`, and StoreError if the run is damaged.
         """
         path = run_directory(path if path.exists() or not _partial(path).exists() else _partial(path))
         about = _read_about(path)
@@ -81,7 +81,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path) -> RunFolder:
-        """Open a run to resume it. Good trials are kept, and all other trials are run again."""
+        """Open a run to resume it. A resumed run keeps its good trials, and runs all other trials again."""
         refuse_packed(path)
         run = cls.open(path)
         run._trials = {key: each for key, each in run._trials.items() if each.good}
@@ -100,18 +100,18 @@ class RunFolder:
 
     @property
     def final_path(self) -> Path:
-        """Return the final path of the folder. `open` also accepts the final path of an unfinished run."""
+        """Return the path of the run folder after `finish`. `open` also accepts this path for an unfinished run."""
         return _final(self.path)
 
     @property
     def logs(self) -> Path:
-        """Return the directory of the nodes' logs."""
+        """Return the directory that contains the logs of the nodes."""
         return self.path / "logs"
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the planned cells, including dropped cells. Raises StoreError if this version of hopmeter cannot read
-        the cells."""
+        """Return the planned cells of the run, including dropped cells. Raises StoreError if this version of hopmeter
+        cannot read the cells."""
         try:
             return [Cell.from_json(row) for row in self.about.get("cells", [])]
         except (KeyError, TypeError) as cause:
@@ -123,11 +123,11 @@ class RunFolder:
 
     @property
     def trials(self) -> list[TrialResult]:
-        """Return all trials so far, in execution order."""
+        """Return all trials that the run has stored so far, in execution order."""
         return list(self._trials.values())
 
     def trials_of(self, cell: str) -> list[TrialResult]:
-        """Return the trials of one cell, sorted by number."""
+        """Return the trials of one cell, sorted by trial number."""
         return sorted((each for each in self.trials if each.cell == cell), key=lambda each: each.trial)
 
     def has(self, cell: str, trial: int) -> bool:
@@ -139,15 +139,16 @@ class RunFolder:
         return self.path / "cpu" / f"{cell}-{trial}.parquet"
 
     def note(self, **facts: Any) -> None:
-        """Add facts to `run.json`, and write the file."""
+        """Add facts to `run.json`, and write `run.json` to disk."""
         self.about |= facts
         write_json(self.path / "run.json", self.about)
 
     def add_trial(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Store a trial and its samples, and return the trial as stored.
+        """Store a trial and its samples, and return the stored trial.
 
-        A trial with missing or damaged samples is stored as failed, with a reason. Raises DiskFullError or StoreError
-        if the trial cannot be written. If storing a trial fails, earlier trials remain intact.
+        A trial with missing or damaged samples is stored as failed, with the reason for the failure. Raises
+        DiskFullError or StoreError if the trial cannot be written. If storing a trial fails, earlier trials remain
+        intact.
         """
         check_name(result.cell, "cell")
         kept = self._with_samples(result, raw_files)
@@ -157,8 +158,8 @@ class RunFolder:
         return kept
 
     def _with_samples(self, result: TrialResult, raw_files: Sequence[Path]) -> TrialResult:
-        """Store the samples of a trial, and return the trial with the path of its samples. A failed trial may lack
-        samples."""
+        """Store the samples of a trial, and return the trial with the path of the stored samples. A failed trial may
+        lack samples."""
         present = raw_files if result.good else [raw for raw in raw_files if raw.exists()]
         if not present:
             return replace(result, samples="")
@@ -177,14 +178,14 @@ class RunFolder:
         return replace(result, samples=name if recorded else "")
 
     def judge(self, trial: TrialResult, values: dict[str, Any]) -> None:
-        """Record, for `trials.parquet`, whether a trial is good, and the statistics of the trial."""
+        """Record for `trials.parquet` whether a trial is good, together with the trial's statistics."""
         names = ("good", "reason", "remedy", "order", "round", "start_ns", "steal_us", "steal_share")
         verdict = {name: getattr(trial, name) for name in names}
         self._judged[trial.cell, trial.trial] = verdict | values
 
     def finish(self, cells: Iterable[dict[str, Any]]) -> Path:
-        """Write the tables, rename the folder to its final name and return its path. `cells` contains the rows that the
-        analysis returned."""
+        """Write the tables, rename the folder to its final name and return its path. `cells` contains the rows of the
+        cells, which the analysis has computed."""
         self.write_tables(cells)
         final = _final(self.path)
         if final.exists() and final != self.path:
@@ -201,8 +202,8 @@ class RunFolder:
         return final
 
     def write_tables(self, cells: Iterable[dict[str, Any]]) -> None:
-        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`. The tables can also be written for an
-        unfinished run."""
+        """Write `cells.parquet`, `trials.parquet` and `processes.parquet`. The tables of an unfinished run can be
+        written too."""
         _write_table(self.path / "cells.parquet", table(cells, CELLS))
         rows = [each.as_json() | {"nodes": json.dumps(each.nodes)} | self._verdict(each) for each in self.trials]
         _write_table(self.path / "trials.parquet", table(rows, TRIALS))
@@ -283,7 +284,7 @@ def _damage_error(path: Path, cause: object) -> DamagedRunError:
 
 
 def _read_trials(path: Path) -> list[TrialResult]:
-    """Read the trials of an unfinished run from JSON lines, or the trials of a finished run from the table."""
+    """Read trials from JSON lines if the run is unfinished, otherwise from the table `trials.parquet`."""
     lines = path / "trials.jsonl"
     if lines.exists():
         return _read_lines(lines)
@@ -301,8 +302,8 @@ def _trial(row: dict[str, Any]) -> TrialResult:
 
 
 def _read_lines(path: Path) -> list[TrialResult]:
-    """Read the trials of an unfinished run from JSON lines. An incomplete last line is skipped, because it belongs to a
-    trial that did not finish."""
+    """Read the trials of an unfinished run from JSON lines. An incomplete last line is skipped, because it belongs to
+    an unfinished trial."""
     try:
         lines = read_text(path).split("\n")
         rows = [parse(line) for line in lines[:-1] if line]

@@ -18,8 +18,8 @@ FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
-    """Lock a run against other processes. The lock remains in force even if the run folder is renamed. Raises
-    UsageError if another process is measuring into the run."""
+    """Lock a run, so that no other process can measure into it. The lock remains valid even if the run folder is
+    renamed. Raises UsageError if another process is measuring into the run."""
     path = _lock_path(run.resolve())
     is_held = _hold(path, run)
     try:
@@ -32,8 +32,8 @@ def lock_run(run: Path) -> Iterator[None]:
 
 
 def _lock_path(run: Path) -> Path:
-    """Return the path of the lock file. The lock file is next to the run folder, because the folder is renamed while
-    the run is locked."""
+    """Return the path of the lock file of a run. The lock file is next to the run folder, because the folder is renamed
+    while the run is locked."""
     return run.with_name(f".{run.name.removeprefix('.').removesuffix('.partial')}.lock")
 
 

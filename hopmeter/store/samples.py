@@ -1,4 +1,4 @@
-"""Read the raw samples that nodes write, and store them as Parquet."""
+"""Read the raw samples that nodes write, and store the samples as Parquet."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def read_head(path: Path) -> Head:
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether the samples of a file can be read. A killed node leaves a file without a valid header."""
+    """Return whether the samples in a file can be read. A killed node leaves a file without a valid header."""
     try:
         return path.suffix == PARQUET or read_head(path) is not None
     except StoreError:
@@ -99,7 +99,7 @@ def _sample_error(path: Path, what: str, remedy: str = AGAIN, code: str = "E-SAM
 def read_raw(path: Path) -> NDArray[Any]:
     """Map the records of a raw file into memory without copying, in recording order.
 
-    Raises StoreError if the file cannot be used, or if a record belongs to another endpoint.
+    Raises StoreError if the file is damaged, or if a record belongs to another endpoint.
     """
     head = read_head(path)
     if not head.count:
@@ -113,8 +113,8 @@ def read_raw(path: Path) -> NDArray[Any]:
 def write_parquet(raw_files: Iterable[Path], path: Path) -> int:
     """Combine the sample files of a trial into one Parquet file, and return the number of samples.
 
-    `raw_files` are raw sample files, or Parquet files from another host. Raises StoreError, and leaves no file at
-    `path`, if a sample file is damaged or `path` cannot be written.
+    `raw_files` are raw sample files of this host, or Parquet files from another host. Raises StoreError, and leaves no
+    file at `path`, if a sample file is damaged or `path` cannot be written.
     """
     parts = [Samples(each) if each.suffix == PARQUET else read_raw(each) for each in raw_files]
     many = 0
@@ -144,7 +144,7 @@ def _table(records: NDArray[Any]) -> pa.Table:
 
 
 class Samples:
-    """The samples of one trial, which are read endpoint by endpoint and only in the requested columns."""
+    """Reads the samples of one trial, one endpoint at a time and only in the requested columns."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -160,7 +160,7 @@ class Samples:
 
     @cached_property
     def _groups(self) -> dict[int, list[int]]:
-        """Return the row groups of each endpoint."""
+        """Return the numbers of the Parquet row groups that contain each endpoint's samples."""
         meta, column = self._file.metadata, self._names.index("endpoint")
         groups: dict[int, list[int]] = {}
         for number in range(meta.num_row_groups):
@@ -172,7 +172,7 @@ class Samples:
 
     @property
     def endpoints(self) -> list[int]:
-        """Return the endpoints that recorded samples."""
+        """Return the endpoints that recorded at least one sample."""
         return sorted(self._groups)
 
     def tables(self) -> Iterator[pa.Table]:
@@ -187,8 +187,8 @@ class Samples:
                     raise _sample_error(self.path, "are damaged") from cause
 
     def of(self, endpoint: int, *columns: str) -> dict[str, Times]:
-        """Return columns of one endpoint in recording order, with NONE_NS for null. The arrays are empty if the
-        endpoint recorded no sample.
+        """Return columns of one endpoint in recording order, with the value NONE_NS instead of null. The arrays are
+        empty if the endpoint recorded no sample.
 
         Raises StoreError if the file is damaged.
         """

@@ -1,4 +1,4 @@
-"""Define the Arrow schemas of a run's tables."""
+"""Define the Arrow schemas of the tables in a run folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPES = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": 
 
 
 def arrow_type(name: str) -> pa.DataType:
-    """Return the Arrow type for a type that `columns.toml` names, such as an Arrow list for `[float]`."""
+    """Return the Arrow type for a type name in `columns.toml`, such as an Arrow list for `[float]`."""
     return pa.list_(TYPES[name[1:-1]]) if name.startswith("[") else TYPES[name]
 
 

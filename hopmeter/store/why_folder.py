@@ -1,5 +1,5 @@
-"""Store the data that explains why messages are slow. For each cell, the data comes from one additional trial with
-readings of the threads' counters."""
+"""Store the data that explains why messages are slow. This data comes from one additional trial of each cell, which
+records the threads' counters."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Readings = NDArray[Any]
 
 
 class WhyFolder:
-    """The directory `why/` of a run: the additional trial of each cell, with samples and readings."""
+    """The directory `why/` of a run, with the samples and counter readings of each cell's additional trial."""
 
     def __init__(self, run: Path) -> None:
         self.path = run / "why"
 
     def add(self, result: TrialResult, raw_files: Sequence[Path]) -> None:
-        """Store the additional trial of a cell. If the trial's files are damaged, the trial is stored as failed, with a
-        reason."""
+        """Store the additional trial of a cell. If the trial's files are damaged, the trial is stored as failed, with
+        the reason for the failure."""
         with writing(self.path):
             self.path.mkdir(exist_ok=True)
         try:
@@ -55,12 +55,12 @@ class WhyFolder:
         append_lines(self.path / "trials.jsonl", result.as_json())
 
     def samples(self, cell: str) -> Path:
-        """Return the path of the samples of a cell's additional trial."""
+        """Return the path of the samples that a cell's additional trial recorded."""
         return self.path / f"{cell}.parquet"
 
     def results(self) -> dict[str, TrialResult]:
-        """Return the additional trials by cell, or an empty dict if the run has none. Raises StoreError if the file is
-        damaged."""
+        """Return each cell's additional trial, or an empty dict if the run has no additional trials. Raises StoreError
+        if the file is damaged."""
         path = self.path / "trials.jsonl"
         try:
             rows = [json.loads(line) for line in read_text(path).splitlines()]
@@ -71,8 +71,8 @@ class WhyFolder:
             raise _damage_error(path, cause) from cause
 
     def readings(self, cell: str) -> dict[int, Readings]:
-        """Return the readings of a cell's additional trial, by endpoint. Raises StoreError if the readings are missing
-        or damaged."""
+        """Return the counter readings of a cell's additional trial, by endpoint. Raises StoreError if these readings
+        are missing or damaged."""
         path = self._readings_path(cell)
         try:
             with pq.ParquetFile(path) as file:
@@ -95,7 +95,7 @@ class WhyFolder:
 
 
 def _read_raw(path: Path) -> tuple[int, Readings]:
-    """Return the endpoint and the readings of a raw file."""
+    """Return the endpoint and the counter readings that a raw file contains."""
     try:
         content = path.read_bytes()
     except OSError as cause:

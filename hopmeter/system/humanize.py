@@ -25,15 +25,15 @@ def size(megabytes: float) -> str:
 
 
 def setting(value: object) -> str:
-    """Format the value of a setting as the user would type it."""
+    """Format the value of a setting in the form in which a user types it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def byte_size(count: float, space: str = " ") -> str:
     """Format a number of bytes briefly, such as `28 B`, `1.5 kB`, `64 KiB` or `4.67 MB`.
 
-    Units are decimal, as in networking. A power of two that has no short decimal form is given in binary units. An
-    exact size has no trailing zeros: `1 MB` is exact, `1.00 MB` is rounded.
+    Units are decimal, as is usual in networking. A power of two without a short decimal form is shown in binary units.
+    An exact size has no trailing zeros: `1 MB` is exact, `1.00 MB` is rounded.
     """
     name, unit = _unit(count, DECIMAL)
     value = count / unit
@@ -49,7 +49,7 @@ def byte_size(count: float, space: str = " ") -> str:
 
 
 def _unit(count: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """Return the largest unit that does not exceed the size, as the unit's name and its value."""
+    """Return the name and the value of the largest unit that does not exceed the given size."""
     return next(((name, unit) for name, unit in units if count >= unit), ("B", 1))
 
 
@@ -69,5 +69,5 @@ def plural(many: int, one: str, more: str = "") -> str:
 
 
 def first(words: Sequence[str], most: int, one: str = "other", more: str = "") -> list[str]:
-    """Return the first `most` words, followed by the number of remaining words, such as `a`, `b`, `3 others`."""
+    """Return the first `most` words and the number of remaining words, such as `a`, `b`, `3 others`."""
     return list(words) if len(words) <= most else [*words[:most], plural(len(words) - most, one, more)]

@@ -1,4 +1,4 @@
-"""Reads files that are named by the user, or by a run directory from another machine."""
+"""Reads files that the user or a run directory from another machine names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ NOT_REGULAR = "it is not a regular file; copy its content into a file, and name 
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file. Raises OSError for a pipe or a device, because reading from it may never end.
+    """Open a regular file. Raises OSError for a pipe or a device, because reading from a pipe or a device may never
+    end.
 
     The file is opened in non-blocking mode, so that a pipe without a writer does not block the caller.
     """
@@ -37,7 +38,7 @@ def read_text(path: Path) -> str:
 
 
 def read_short_text(path: Path, most_bytes: int) -> str:
-    """Return the UTF-8 text of a file or pipe. Raises ValueError if the text is longer than `most_bytes`."""
+    """Return the UTF-8 text of a short file or pipe. Raises ValueError if the text is longer than `most_bytes`."""
     with path.open("rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:

@@ -1,8 +1,8 @@
-"""Finds and removes files whose names hopmeter does not choose, such as Fast DDS's shared-memory files.
+"""Finds and removes files that a transport's library names itself, such as Fast DDS's shared-memory files.
 
 A manifest lists path patterns for files whose names the transport's library chooses. hopmeter records the matching
-files that a node has open, and later removes the files that no process uses. A process uses a file as long as the
-process has the file open or mapped.
+files that a node has open, and later removes those that no process uses. A process uses a file as long as the process
+has the file open or mapped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Patterns = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that a process has opened, and the companion files of this file."""
+    """A file that a process has opened, and the companion files that belong to this file."""
 
     path: str
     device: int
@@ -36,7 +36,7 @@ class OpenFile:
 
     @classmethod
     def find(cls, path: str, patterns: Patterns) -> Self | None:
-        """Return the file at a path, or None if the file does not exist or its path matches no pattern."""
+        """Return the file at a path, or None if there is no such file or the path matches no pattern."""
         pattern = next((each for each in patterns if fnmatchcase(path, each)), None)
         found = _status(path)
         if pattern is None or found is None:
@@ -46,7 +46,7 @@ class OpenFile:
 
     @classmethod
     def parse(cls, fields: Any) -> Self:
-        """Return the file that a note's entry describes.
+        """Return the file that an entry of a note describes.
 
         Raises ValueError, TypeError or KeyError if the entry is invalid.
         """
@@ -55,26 +55,26 @@ class OpenFile:
 
     @property
     def is_there(self) -> bool:
-        """Return whether the file's path still refers to the same file."""
+        """Return whether the path of the file still refers to the original file."""
         found = _status(self.path)
         return found is not None and (found.st_dev, found.st_ino) == (self.device, self.inode)
 
     @property
     def present(self) -> list[str]:
-        """Return the paths of the file and its companions, without the paths that do not exist."""
+        """Return those paths of the file and its companions that exist."""
         return [path for path in (self.path, *self.companions) if _status(path) is not None]
 
 
 def to_json(files: Iterable[OpenFile]) -> list[dict[str, Any]]:
-    """Return files as JSON objects, for a note that another process reads."""
+    """Return files as JSON objects, which become part of a note for another process."""
     return [asdict(file) for file in files]
 
 
 class OpenFiles:
-    """The files that the observed processes have opened since this object was created."""
+    """The files that the observed processes have opened since this OpenFiles object was created."""
 
     def __init__(self, patterns: Patterns, not_of: int | None = None) -> None:
-        """Ignore files that other programs have left behind, and files that the process `not_of` has open now."""
+        """Ignore files that other programs have left behind, and files that the process `not_of` already has open."""
         self._patterns = patterns
         present = self._find(_matching(patterns))
         self._foreign = present - _used(present)
@@ -83,7 +83,7 @@ class OpenFiles:
         self.files: set[OpenFile] = set()
 
     def note(self, pid: int) -> bool:
-        """Record the files that a process has open now, and return whether any file is new."""
+        """Record the files that a process has open, and return whether any of these files is new."""
         new = self._find(_paths(pid) if self._patterns else ()) - self._foreign - self.files
         self.files |= new
         return bool(new)
@@ -93,11 +93,11 @@ class OpenFiles:
 
 
 def remove_unused(files: Iterable[OpenFile]) -> list[str]:
-    """Remove the given files that belong to this user and that no process uses. Return the removed paths.
+    """Remove the given files that belong to the current user and that no process uses. Return the removed paths.
 
-    A file and its companions are kept if another process has any of these files open, mapped or locked. The files are
-    locked during the removal. A process that locks files before use therefore cannot start to use a file during its
-    removal.
+    A file and its companions are not removed if another process has any of them open, mapped or locked. The files stay
+    locked while they are removed. A process that locks files before use can therefore not start to use a file that is
+    being removed.
     """
     removed: list[str] = []
     with _Locks() as locks:
@@ -111,7 +111,7 @@ def remove_unused(files: Iterable[OpenFile]) -> list[str]:
 
 
 class _Locks:
-    """Locks on files of this user, held until the `with` block ends."""
+    """Locks on files of the current user, held until the `with` block ends."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, int | None] = {}
@@ -131,8 +131,8 @@ class _Locks:
         return {handle for handle in self._by_path.values() if handle is not None}
 
     def take(self, path: str) -> bool:
-        """Lock a file, and return whether this process holds the lock of the file. The files of other users cannot be
-        locked."""
+        """Lock a file, and return whether the current process holds the lock. Files that belong to other users cannot
+        be locked."""
         if path not in self._by_path:
             self._by_path[path] = _lock(path)
         return self._by_path[path] is not None
@@ -154,9 +154,9 @@ def _lock(path: str) -> int | None:
 
 
 def _used(files: Iterable[OpenFile], own: AbstractSet[int] = frozenset()) -> set[OpenFile]:
-    """Return the files that any process has open or mapped, directly or through a companion.
+    """Return the files that a process has open or mapped, either directly or through a companion file.
 
-    `own` contains file descriptors of this process, which are ignored.
+    `own` contains file descriptors of the current process, which are ignored.
     """
     by_path: dict[str, set[OpenFile]] = {}
     for file in files:
@@ -180,10 +180,10 @@ def _matching(patterns: Patterns) -> Iterator[str]:
 
 
 def _paths(pid: int, own: AbstractSet[int] = frozenset()) -> set[str]:
-    """Return the paths of the files that a process has open or mapped, except through the descriptors `own`.
+    """Return the paths of the files that a process has open or mapped; the file descriptors `own` are ignored.
 
-    Return an empty set if /proc denies access. For a removed file, /proc shows a path that differs from the former
-    path.
+    Return an empty set if /proc denies access. For a removed file, /proc shows a different path than before the
+    removal.
     """
     found: set[str] = set()
     with contextlib.suppress(OSError):

@@ -2,7 +2,7 @@
 
 The owner locks its directory. When the owner's process ends for any reason, the kernel releases the lock. Every process
 on the machine that sees the directory also sees the lock, even from another PID or time namespace. A process on another
-host cannot see the lock, and therefore leaves the directory alone.
+host cannot see the lock, so it never removes the directory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _held: dict[Path, int] = {}
 
 @dataclass(frozen=True)
 class Owner:
-    """Identifies a process, even to processes on other hosts."""
+    """Identifies a process uniquely, even for processes on other hosts."""
 
     pid: int
     started: int
@@ -40,12 +40,12 @@ class Owner:
 
     @property
     def is_on_this_host(self) -> bool:
-        """Return whether the owner runs on this host, so that this process can see the owner's locks."""
+        """Return whether the owner runs on this host, so that the current process can see the owner's locks."""
         return (self.host, self.machine) == (os.uname().nodename, _machine_id())
 
     @property
     def shares_namespaces(self) -> bool:
-        """Return whether the owner's process ids, start times and paths have the same meaning in this process."""
+        """Return whether the owner's process ids, start times and paths are also valid for the current process."""
         return self.boot == boot_id() and self.namespaces != "" and self.namespaces == _namespaces()
 
     def may_run(self, folder: Path) -> bool:
@@ -59,9 +59,9 @@ class Owner:
         return self._may_run_elsewhere() if locked is None else locked
 
     def _may_run_elsewhere(self) -> bool:
-        """Return whether the owner may still be running, judged without the lock of the owner's directory.
+        """Return whether the owner may still be running, without testing the lock of the owner's directory.
 
-        Call this method for a directory that this process does not see.
+        Call this method for a directory that the current process cannot see.
         """
         if self.boot != boot_id():
             return False
@@ -88,7 +88,7 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """Return the `Owner` that identifies this process."""
+    """Return the `Owner` that identifies the current process."""
     return _describe(os.getpid())
 
 
@@ -98,23 +98,23 @@ def _describe(pid: int) -> Owner:
 
 
 def hold(path: Path, flags: int = FOLDER) -> int:
-    """Lock a path until `release` is called or this process ends, and return the path's file descriptor.
+    """Lock a path until `release` is called or the current process ends, and return the path's file descriptor.
 
-    Raises BlockingIOError if another process holds the lock.
+    Raises BlockingIOError if another process has locked the path.
     """
     _held[path] = _lock(path, flags, fcntl.LOCK_EX)
     return _held[path]
 
 
 def release(path: Path) -> None:
-    """Unlock a path if this process holds the lock."""
+    """Unlock a path if the current process holds the lock."""
     if (handle := _held.pop(path, None)) is not None:
         os.close(handle)
 
 
 def _let_go_after_fork() -> None:
-    """Release the parent's locks in a forked child process. Without the release, the child might hold the locks longer
-    than the parent."""
+    """Release the locks of the parent process in a forked child process. Otherwise, the child process might hold these
+    locks longer than the parent process."""
     for path in list(_held):
         release(path)
 
@@ -123,10 +123,10 @@ os.register_at_fork(after_in_child=_let_go_after_fork)
 
 
 def _lock(path: Path, flags: int, how: int) -> int:
-    """Return the descriptor of an open, locked file.
+    """Open and lock a file, and return the file's descriptor.
 
     Raises FileNotFoundError if the path no longer refers to the opened file. Raises BlockingIOError if another process
-    holds the lock.
+    has locked the file.
     """
     handle = os.open(path, flags, 0o600)
     try:
@@ -140,9 +140,9 @@ def _lock(path: Path, flags: int, how: int) -> int:
 
 
 def _is_locked(folder: Path) -> bool | None:
-    """Return whether a directory is locked, or None if this process does not see the directory.
+    """Return whether a directory is locked, or None if the current process cannot see the directory.
 
-    If the lock cannot be tested, the directory counts as locked.
+    If the lock of a directory cannot be tested, the directory counts as locked.
     """
     try:
         os.close(_lock(folder, FOLDER, fcntl.LOCK_SH))
@@ -161,7 +161,8 @@ def _machine_id() -> str:
 
 
 def _namespaces() -> str:
-    """Return the ids of this process's namespaces, or an empty string if /proc belongs to another PID namespace."""
+    """Return the ids of the current process's namespaces, or an empty string if /proc belongs to another PID
+    namespace."""
     with suppress(OSError):
         own = Path("/proc/self")
         if str(own.readlink()) == str(os.getpid()):

@@ -1,5 +1,5 @@
-"""Locates hopmeter's files: next to the package in a checkout, inside an installed package, and in the user's data
-directory."""
+"""Locates hopmeter's files, which are next to the package in a checkout, inside an installed package, or in the user's
+data directory."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ def checkout() -> Path | None:
 
 
 def data() -> Path:
-    """Return the directory of the data files that an installed package contains."""
+    """Return the directory of the data files in an installed package."""
     return PACKAGE / "_data"
 
 
 def home() -> Path:
-    """Return the user's data directory, which contains what `hopmeter build` and `hopmeter new` create outside a
-    checkout.
-    """
+    """Return the user's data directory, to which `hopmeter build` and `hopmeter new` write outside a checkout."""
     own = os.environ.get("HOPMETER_HOME")
     shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(own).absolute() if own else Path(shared) / "hopmeter"
@@ -46,7 +44,7 @@ Unix socket paths are limited to about 100 characters, and transports need the r
 
 
 def short_folder() -> Path:
-    """Return the directory in which the private directories of trials and links are created.
+    """Return the directory that contains the private directories of trials and links.
 
     The directory has a short path, because the length of socket paths is limited.
     """
@@ -56,13 +54,13 @@ def short_folder() -> Path:
 
 
 def node_build_dir() -> Path:
-    """Return the directory to which `hopmeter build` writes nodes."""
+    """Return the directory to which `hopmeter build` writes node executables."""
     tree = checkout()
     return tree / "build/nodes" if tree else home() / "nodes"
 
 
 def node_folders() -> list[Path]:
-    """Return the directories that are searched for nodes, in search order."""
+    """Return the directories in which hopmeter searches for nodes, in search order."""
     return [node_build_dir()] if checkout() else [node_build_dir(), data() / "nodes"]
 
 
@@ -73,7 +71,7 @@ def codec_folder() -> Path:
 
 
 def environment_folder() -> Path:
-    """Return the directory that contains the environments of transports and codecs."""
+    """Return the directory that contains the software environments of transports and codecs."""
     tree = checkout()
     return (tree / "build" if tree else cache()) / "environments"
 
@@ -96,7 +94,7 @@ def codec_sources() -> Path:
 
 
 def transport_folders() -> list[Path]:
-    """Return the directories that are searched for transports, in search order."""
+    """Return the directories in which hopmeter searches for transports, in search order."""
     tree = checkout()
     return [tree / "transports"] if tree else [home() / "transports", data() / "transports"]
 
@@ -113,7 +111,7 @@ def results() -> Path:
 
 
 def language_word(language: str) -> str:
-    """Return the name of a language as it is spelled in directory and executable names."""
+    """Return the spelling of a language in directory and executable names."""
     return "cpp" if language == "c++" else language
 
 
@@ -123,14 +121,14 @@ def node_name(transport: str, language: str) -> str:
 
 
 def node(transport: str, language: str) -> Path | None:
-    """Return the path of a compiled node, or None if it has not been built."""
+    """Return the path of a compiled node, or None if the node has not been built."""
     name = node_name(transport, language)
     return next((folder / name for folder in node_folders() if os.access(folder / name, os.X_OK)), None)
 
 
 def manifests(folders: Iterable[Path] | None = None) -> list[Path]:
-    """Return the path of every transport's manifest. If two transports have the same name, only the manifest of the
-    first transport is returned.
+    """Return the path of each transport's manifest. If two transports share a name, only the manifest of the first
+    transport is returned.
 
     Transports whose names begin with `_` or `.` are skipped.
     """

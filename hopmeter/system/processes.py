@@ -1,6 +1,6 @@
 """Starts, identifies and measures processes.
 
-A process is identified by its id and start time, because the kernel reuses ids.
+A process is identified by its id and start time, because the kernel assigns ids repeatedly.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_launcher() -> None:
-    """Make the kernel kill this process when the launcher ends.
+    """Make the kernel kill the current process when the launcher ends.
 
-    Call this function in the new process, before the process executes its program.
+    Call this function in a new process, before the process executes its program.
     """
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 @functools.cache
 def _setpriv() -> str | None:
-    """Return the path of util-linux's `setpriv`, or None if it is missing or does not support `--pdeathsig`."""
+    """Return the path of util-linux's `setpriv`, or None if `setpriv` is missing or does not support `--pdeathsig`."""
     path = shutil.which("setpriv")
     if path is None:
         return None
@@ -43,11 +43,10 @@ def _setpriv() -> str | None:
 
 
 def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
-    """Return the Popen options that start a program and make the kernel kill it when the launcher ends.
+    """Return the Popen options that start a program and make the kernel kill the program when the launcher ends.
 
-    Starting a program through `setpriv` takes 1 ms. Starting a program with a `preexec_fn` would take 10 to 20 ms,
-    because Python would copy the launcher's page tables at each start. Raises OSError if the program cannot be
-    executed.
+    Starting a program through `setpriv` takes 1 ms. Starting a program with a `preexec_fn` takes 10 to 20 ms, because
+    Python copies the launcher's page tables at each start. Raises OSError if the program cannot be executed.
     """
     if not shutil.which(command[0]):
         number = errno.EACCES if Path(command[0]).exists() else errno.ENOENT
@@ -58,16 +57,16 @@ def end_with_launcher(command: Sequence[str]) -> dict[str, Any]:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return a process's start time in clock ticks since boot, or None if the process has ended, even if it has not
-    been reaped yet."""
+    """Return a process's start time in clock ticks since boot, or None if the process has ended, even if not yet
+    reaped."""
     fields = stat_fields(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat, starting with the state (field 3 in proc(5)).
+    """Return the fields of /proc/PID/stat, starting with the process state (field 3 in proc(5)).
 
-    Return an empty list if there is no such process.
+    Return an empty list if the process does not exist.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb", 0) as file:  # noqa: PTH123 (a Path is three times as slow)
@@ -80,13 +79,14 @@ def stat_fields(pid: int) -> list[str]:
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a child process has ended. The child process is not reaped, so its process id stays reserved."""
+    """Return whether a child process has ended. The child process is not reaped, so the kernel does not reuse its
+    process id."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The resources that a process has used since its start, as a sum over its running threads."""
+    """The resources that a process has used since its start, summed over the running threads of the process."""
 
     at_ns: int = 0
     cpu_ns: int = 0
@@ -99,10 +99,10 @@ class Reading:
     system_ticks: int = 0
 
     def since(self, before: Reading) -> dict[str, int]:
-        """Return the resources used between two readings, with the same keys as a node's `resources`.
+        """Return the resources used between two readings, with the keys of a node's `resources`.
 
-        The CPU time is split into user and system time in proportion to the clock ticks counted for each. If no tick
-        was counted, all CPU time counts as user time.
+        User and system time are the CPU time divided in proportion to the user and system clock ticks. If neither count
+        increased, all CPU time counts as user time.
         """
         used_us = max(0, self.cpu_ns - before.cpu_ns) // 1000
         user, system = self.user_ticks - before.user_ticks, self.system_ticks - before.system_ticks
@@ -120,7 +120,7 @@ class Reading:
 
 
 def reading(pid: int) -> Reading:
-    """Return the resources that a process has used, from /proc.
+    """Return the resources that a process has used, according to /proc.
 
     The CPU time is read from the scheduler's counters, which are more precise than clock ticks.
     """
@@ -133,10 +133,10 @@ def reading(pid: int) -> Reading:
 
 
 def pss_bytes(pid: int) -> int | None:
-    """Return a process's proportional set size, or None if it is not available.
+    """Return a process's proportional set size, or None if the kernel does not report it.
 
-    The proportional set size is the size of the resident memory, where the size of each shared page is divided by the
-    number of processes that share the page.
+    The proportional set size is the resident memory, where each shared page's size is divided by the number of
+    processes that share the page.
     """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -146,7 +146,7 @@ def pss_bytes(pid: int) -> int | None:
 
 
 def _task(folder: Path) -> tuple[int, int, int]:
-    """Return a thread's CPU time in nanoseconds, and its voluntary and involuntary context switches."""
+    """Return a thread's CPU time in nanoseconds, and the numbers of voluntary and involuntary context switches."""
     try:
         cpu_ns = int((folder / "schedstat").read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -155,7 +155,7 @@ def _task(folder: Path) -> tuple[int, int, int]:
 
 
 def _faults_and_ticks(folder: Path) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return (minor, major) page faults and (user, system) clock ticks, as two pairs."""
+    """Return two pairs: the (minor, major) page faults and the (user, system) clock ticks of a process."""
     try:
         # The program's name may contain any characters, and ends at the last closing parenthesis.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
@@ -173,7 +173,7 @@ def _status(folder: Path, name: str) -> int:
 
 
 def boot_id() -> str:
-    """Return the kernel's id of the current boot, or an empty string if it cannot be read."""
+    """Return the kernel's id of the current boot, or an empty string if the id cannot be read."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -181,9 +181,9 @@ def boot_id() -> str:
 
 
 def kill_group(pid: int) -> None:
-    """Kill a process group, given its leader's process id.
+    """Kill the process group whose leader has the process id `pid`.
 
-    Do nothing if the group has ended or may not be killed.
+    Do nothing if the group has ended, or if the user may not kill it.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

@@ -1,4 +1,5 @@
-"""Manages a command's private directory, and the note that lets a later command clean up after a crash."""
+"""Manages a command's private directory, and the clean-up note that lets a later command remove leftovers after a
+crash."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def new_run_id() -> str:
 
 
 class ScratchDir:
-    """A private directory with a clean-up note. The directory and the note exist only inside the `with` block."""
+    """A private directory of a command, with a clean-up note. The private directory and the note exist only inside the
+    `with` block."""
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=paths.short_folder()))
@@ -60,8 +62,7 @@ class ScratchDir:
         return folder
 
     def keep(self, nodes: Iterable[int], leftovers: Iterable[str], open_files: Iterable[OpenFile] = ()) -> None:
-        """Write the clean-up note, which lists the processes to end and the files to remove if this process is
-        killed."""
+        """Write the clean-up note, which lists what to end and remove if the current process is killed."""
         left, opened = list(leftovers), list(open_files)
         patterns = [*left, *(file.path for file in opened)]
         note = {
@@ -81,9 +82,9 @@ class ScratchDir:
 
 
 def _identity(place: str) -> list[int]:
-    """Return a directory's device and inode, which distinguish the directory from the same path in another container.
+    """Return a directory's device and inode, which identify the directory even if another container uses the same path.
 
-    Return an empty list if there is no such directory.
+    Return an empty list if the directory does not exist.
     """
     with contextlib.suppress(OSError):
         found = Path(place).stat()
@@ -96,9 +97,9 @@ def _notes() -> Path:
 
 
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
-    """Remove the files that a killed node left outside its trial's directory, and return the paths of these files.
+    """Remove the files that a killed node left outside the trial's directory, and return the paths of these files.
 
-    Only files whose names contain the run id are removed.
+    Only files whose names contain the trial's run id are removed.
     """
     found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
     for path in found:
@@ -108,9 +109,9 @@ def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
 
 
 def sweep() -> list[str]:
-    """Clean up after killed commands, and return the private directories of these commands.
+    """Clean up after killed commands, and return the private directories that these commands used.
 
-    The directories of commands that may still be running are left alone.
+    The directories of commands that may still be running are not removed.
     """
     swept = (_sweep(path) for path in _notes().glob("*.json"))
     return [str(directory) for directory in swept if directory]
@@ -155,9 +156,9 @@ def _read(path: Path) -> Note | None:
 
 
 def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
-    """Return the owner from a note in the former format, which does not name a host.
+    """Return the owner that a note in the former format describes; this format names no host.
 
-    If the directory exists and the note was written before this boot, the owner is treated as a process of this host.
+    If the directory exists and the note predates this boot, the owner is treated as a process of this host.
     """
     pid, started = note["launcher"]
     if note["boot"] == boot_id() or not directory.is_dir():
@@ -166,15 +167,15 @@ def _former_owner(note: dict[str, Any], directory: Path) -> Owner:
 
 
 def _sees_all(note: Note) -> bool:
-    """Return whether the paths of leftover files name the same directories for this process as they did for the owner.
+    """Return whether the paths of leftover files refer to the owner's directories in the current process too.
 
-    After a reboot, the function also returns True, because all directories are new.
+    After a reboot, return True, because all directories are new.
     """
     return note.owner.boot != boot_id() or all(_identity(place) == known for place, known in note.places.items())
 
 
 def _kill(nodes: Iterable[tuple[int, int | None]]) -> None:
-    """Kill the nodes that are still running, and wait until they have ended and no longer use their files."""
+    """Kill the nodes that are still running, and wait until these nodes have ended and released their files."""
     alive = [(pid, started) for pid, started in nodes if started is not None and start_ticks(pid) == started]
     for pid, _ in alive:
         kill_group(pid)

@@ -1,6 +1,6 @@
 """Runs programs and waits for them.
 
-After Ctrl-C, a running program may finish its work, because incomplete output is useless.
+After Ctrl-C, a running program is allowed to finish its work, because incomplete output is useless.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RUNNING: set[subprocess.Popen[str]] = set()
 def run(
     command: Sequence[str | Path], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program like `subprocess.run`, but after Ctrl-C, give the program up to `GRACE_S` seconds to finish."""
+    """Run a program like `subprocess.run`, but let the program run up to `GRACE_S` seconds longer after Ctrl-C."""
     with subprocess.Popen(command, text=True, **options) as process:
         _RUNNING.add(process)
         try:
@@ -38,11 +38,11 @@ def run(
 
 
 def stop(at_once: bool = False) -> None:
-    """Terminate all programs that threads wait for, and their children. If `at_once` is set, kill the programs and
-    their children instead.
+    """Terminate all programs that threads are waiting for, and the programs' children. If `at_once` is set, kill these
+    programs and their children instead of terminating them.
 
-    Ctrl-C interrupts only the main thread. Children must also be terminated, because the build tool that CMake started
-    would otherwise keep running.
+    This function is necessary because Ctrl-C interrupts only the main thread. Children must be terminated too, because
+    a build tool that CMake has started otherwise keeps running.
     """
     for each in (each for process in list(_RUNNING) for each in _family(process.pid)):
         with suppress(psutil.Error):
@@ -57,9 +57,9 @@ def _family(pid: int) -> list[psutil.Process]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Terminate a program, and wait until it has ended.
+    """Terminate a program, and wait until the program has ended.
 
-    If the program has already received Ctrl-C from the terminal, terminating it as well is harmless.
+    If the program has already received Ctrl-C from the terminal, this termination is harmless.
     """
     process.terminate()
     try:

@@ -21,7 +21,7 @@ def width(console: Console, table: Table) -> int:
 
 
 def print_whole(console: Console, table: Table) -> None:
-    """Print a table. If the output is a file or a pipe, no column is truncated to the terminal's width."""
+    """Print a table. In a file or a pipe, no column is truncated to the width of a terminal."""
     edge = console.width
     if not console.is_terminal:
         console.width = max(edge, width(console, table))

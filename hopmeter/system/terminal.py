@@ -1,6 +1,6 @@
-"""Writes to the terminal. No other module writes to the terminal directly.
+"""Writes to the terminal. Other modules must not write to the terminal directly.
 
-Control sequences in text from files, peers and logs are escaped.
+Control sequences in text from files, peers and logs are escaped for display.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Console(rich.console.Console):  # noqa: TID251 (this class wraps it)
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object with its text escaped.
+        """Render an object after escaping control characters in its text.
 
         Rich's own control codes, such as those of a progress bar, are not escaped.
         """

@@ -33,7 +33,8 @@ SUFFIX = ".toml"
 
 
 def complete_name(path: Path) -> Path:
-    """Return the path of a TOML file. The suffix `.toml` is added if the file exists only with this suffix."""
+    """Return the path of the TOML file that a name refers to. The suffix `.toml` is added if only the file with this
+    suffix exists."""
     written = path.with_name(f"{path.name}{SUFFIX}") if path.name else path
     return written if written.is_file() and not path.is_file() else path
 
@@ -58,7 +59,7 @@ def read_with_text(path: Path) -> tuple[dict[str, Any], str]:
 def validate(model: type[Model], table: Mapping[str, Any], source: str, text: str = "") -> Model:
     """Convert a table to a model.
 
-    Raises a UsageError that lists all errors, with line numbers if `text` is the file's text.
+    Raises a UsageError that lists all errors, with line numbers if `text` contains the file's text.
     """
     try:
         return model.model_validate(table)
@@ -72,7 +73,7 @@ def validate(model: type[Model], table: Mapping[str, Any], source: str, text: st
 
 
 def one_of(word: object, allowed: Iterable[object]) -> str:
-    """Return a text such as `"bock" is not one of spin, block, callback; did you mean "block"?`."""
+    """Return a complaint such as `"bock" is not one of spin, block, callback; did you mean "block"?`."""
     words = [str(each) for each in allowed]
     return f'"{word}" is not one of {", ".join(words)}{nearest(str(word), words)}'
 
@@ -102,7 +103,7 @@ def _complaint(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _with_line(error: ErrorDetails, model: type[BaseModel], text: str) -> tuple[str, str]:
-    """Return the code and the text of an error. The text begins with the number of the line in the file, if the line is
+    """Return the code and the text of an error in a TOML file. The text begins with the line number, if the line is
     known."""
     code, what = _complaint(error, model)
     line = line_of(text, tuple(str(part) for part in error["loc"] if not _is_inner(part)) or key_in(what))
@@ -128,7 +129,7 @@ def _unknown(where: tuple[int | str, ...], model: type[BaseModel]) -> str:
 
 
 def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that the table at `place` may have, from the annotations of the model."""
+    """Return the keys that the model's annotations allow in the table at `place`."""
     current: Any = model
     for part in place:
         fields = getattr(current, "model_fields", {})

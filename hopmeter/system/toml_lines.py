@@ -18,7 +18,7 @@ Key = tuple[str, ...]
 def line_of(text: str, key: Sequence[str]) -> int | None:
     """Return the number of the line, counted from 1, that sets a key such as `("flow", "frames", "to")`.
 
-    If the text lacks the key, return the line of the innermost table that would contain the key, or None. An item of an
+    If the text lacks the key, return the line of the innermost table to which the key belongs, or None. An item of an
     array of tables is identified by its index, as in `("case", "0", "wait")`. The text must be valid TOML.
     """
     best, depth = None, 0
@@ -30,7 +30,7 @@ def line_of(text: str, key: Sequence[str]) -> int | None:
 
 
 def key_in(message: str) -> Key:
-    """Return the key at the beginning of a message, such as `flow.frames.to` in `flow.frames.to: …`.
+    """Return the key at the beginning of an error message, such as `flow.frames.to` in `flow.frames.to: …`.
 
     Return an empty key if the message does not begin with a key.
     """
@@ -39,7 +39,7 @@ def key_in(message: str) -> Key:
 
 
 def _places(text: str) -> Iterator[tuple[int, Key]]:
-    """Yield the first line and the key of each table header and each value."""
+    """Yield the first line and the key of each table header and each value in a TOML text."""
     table: Key = ()
     items: Counter[Key] = Counter()
     for number, is_header, parsed in _statements(text):
@@ -52,9 +52,9 @@ def _places(text: str) -> Iterator[tuple[int, Key]]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
-    """For each statement, yield its first line, whether it is a table header, and its content.
+    """For each TOML statement, yield the number of its first line, whether it is a table header, and its content.
 
-    Each statement is parsed separately from the others.
+    Each statement is parsed without the other statements.
     """
     first, lines = 1, list[str]()
     for number, line in enumerate(text.splitlines() if len(text) <= MOST_CHARACTERS else [], 1):
@@ -80,7 +80,7 @@ def _table_of(header: Key, items: Counter[Key], is_item: bool) -> Key:
 
 
 def _keys(value: Any) -> Iterator[Key]:
-    """Yield the keys of all values in a table. The key of a nested table precedes the keys inside the table."""
+    """Yield the keys of all values in a TOML table. The key of a nested table precedes the keys inside the table."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (key,)
@@ -88,7 +88,7 @@ def _keys(value: Any) -> Iterator[Key]:
 
 
 def _common(place: Key, key: Sequence[str]) -> int:
-    """Return the length of the shorter of two keys if the longer key begins with the shorter key. Otherwise, return
+    """Return the length of the shorter key if the longer key begins with the shorter key. Otherwise, return
     0."""
     many = min(len(place), len(key))
     return many if place[:many] == tuple(key[:many]) else 0

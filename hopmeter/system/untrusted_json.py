@@ -1,4 +1,4 @@
-"""Parses JSON from other programs. Raises ValueError for JSON of a kind that hopmeter itself never writes."""
+"""Parses JSON from other programs. Raises ValueError for JSON that hopmeter itself never writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INTEGERS = range(-(1 << 63), 1 << 64)
 
 
 def parse(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError with the reason if the text is invalid."""
+    """Return the value of a JSON text. Raises ValueError with the reason if the text is not valid."""
     try:
         value = json.loads(text)
     except RecursionError as cause:

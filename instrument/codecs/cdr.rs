@@ -7,7 +7,7 @@ use crate::Message;
 
 /// The encapsulation header: little-endian CDR, then two bytes of options.
 const ENCAPSULATION: [u8; 4] = [0, 1, 0, 0];
-/// The maximum number of padding bytes after a message. Some middlewares round the size up to a multiple of 4.
+/// The maximum number of padding bytes after a message. Some middlewares round the message size up to a multiple of 4.
 const MOST_PADDING: usize = 3;
 
 /// The object to send, with its encoded bytes for comparisons.

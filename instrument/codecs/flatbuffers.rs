@@ -4,9 +4,10 @@ use flatbuffers::{FlatBufferBuilder, VerifierOptions, root_with_opts};
 
 use crate::{Message, MessageT};
 
-/// The alignment of a payload. Scalars have at most 8 bytes, and the crate reads structs byte by byte.
+/// The alignment of a payload. 8 bytes are sufficient, because scalars have at most 8 bytes and the `flatbuffers` crate
+/// reads structs byte by byte.
 const ALIGNMENT: usize = 8;
-/// The minimum size in bytes of a table and the offset that refers to the table. The minimum limits the number of
+/// The minimum size in bytes of a table and the offset that refers to the table. This minimum size limits the number of
 /// tables that a payload can contain.
 const LEAST_TABLE_BYTES: usize = 4;
 

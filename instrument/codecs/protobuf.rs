@@ -29,7 +29,8 @@ impl Object {
         &encoder.0
     }
 
-    /// Compares the values first, because maps have no order, and then the bytes, because NaN does not equal itself.
+    /// Compares the decoded values first, because Protocol Buffers maps have no order, and then the encoded bytes,
+    /// because NaN does not equal itself.
     pub fn equals(&self, decoded: &Decoded) -> bool {
         self.message == decoded.0 || self.bytes == decoded.0.encode_to_vec()
     }

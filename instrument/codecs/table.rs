@@ -30,8 +30,8 @@ pub extern "C" fn hopmeter_codec() -> *const Functions {
     &FUNCTIONS
 }
 
-/// Moves a value to the heap and transfers ownership to the caller. Returns null if there is no value or the closure
-/// panicked.
+/// Moves a value to the heap and transfers ownership to the caller. Returns a null pointer if the closure returns no
+/// value or panics.
 fn hand_out<T>(make: impl FnOnce() -> Option<T>) -> *mut c_void {
     let made = catch_unwind(AssertUnwindSafe(make)).unwrap_or(None);
     made.map_or(null_mut(), |made| Box::into_raw(Box::new(made)).cast())

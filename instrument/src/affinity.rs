@@ -87,8 +87,8 @@ fn request_latency(bound: &str) -> Result<File> {
 }
 
 /// Makes this thread's timers as precise as the kernel allows. By default, a timer may fire up to 50 us late. Threads
-/// that are started later inherit the precision. Threads that were started earlier keep the default, like the threads
-/// of any other program.
+/// that this thread starts later inherit the precise timers. Threads that were started before this call keep the
+/// default, like the threads of any other program.
 pub fn sharpen_timers() {
     thread_local!(static SHARP: Cell<bool> = const { Cell::new(false) });
     if !SHARP.replace(true) {

@@ -1,11 +1,11 @@
-//! Waits for a point in time: sleeps until shortly before that time, then spins.
+//! Waits until a given time: sleeps until shortly before this time, then spins.
 
 use crate::{affinity, clock};
 
-/// The initial time to spin before a due time. This initial time applies until the delay of the first sleep has been
-/// measured.
+/// How long an alarm spins before a due time until it has measured the delay of its first sleep.
 const FIRST_NS: i64 = 100_000;
-/// The maximum spinning time. The scheduler or the hypervisor causes longer delays, and spinning longer would not help.
+/// The maximum spinning time. Only the scheduler or the hypervisor causes delays that are longer than this limit, and
+/// longer spinning does not help against them.
 const MOST_NS: i64 = 250_000;
 
 /// Sleeps, then spins until the due time, and measures the time spent spinning.
@@ -16,8 +16,8 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// Creates an alarm that spins for `spin_ns` before each due time, or never if `spin_ns` is 0. With `None`, the
-    /// alarm learns the spinning time from the wake-up delays on this machine.
+    /// Creates an alarm that spins for `spin_ns` before each due time, or never if `spin_ns` is 0. If `spin_ns` is
+    /// `None`, the alarm learns the spinning time from the wake-up delays on this machine.
     pub fn new(spin_ns: Option<i64>) -> Self {
         Self { stretch: spin_ns.map_or(Stretch::Learned(FIRST_NS), Stretch::Told), spun_ns: 0 }
     }
@@ -44,7 +44,7 @@ impl Alarm {
         woke_ns
     }
 
-    /// Returns the CPU time spent spinning so far, which belongs to the instrument, not to the transport.
+    /// Returns the CPU time spent spinning so far, which counts as CPU time of the instrument, not of the transport.
     pub fn spun_ns(&self) -> i64 {
         self.spun_ns
     }

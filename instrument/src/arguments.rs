@@ -17,7 +17,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// Fails if the arguments match no task.
+    /// Fails if the arguments do not request one of these tasks.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let usage = || {
             Error::new("usage: --describe | --spec FILE --control-fd N | --puppet --control-fd N")

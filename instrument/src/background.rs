@@ -14,7 +14,7 @@ use crate::{affinity, clock};
 const PERIOD_NS: i64 = 10_000_000;
 /// The number of bytes copied between two clock readings.
 const CHUNK: usize = 64 << 10;
-/// The maximum number of bytes that one thread copies per second. More threads share a higher rate.
+/// The maximum number of bytes that one thread copies per second. A load with a higher copy rate uses several threads.
 const THREAD_BYTES_PER_S: f64 = 1e9;
 /// The minimum size of one thread's two blocks together, which exceeds a core's private caches.
 const LEAST_BLOCKS: usize = 32 << 20;
@@ -52,7 +52,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the threads. The memory is allocated and mapped when this function returns.
+    /// Starts the threads. When `start` returns, the memory of the load is allocated and mapped.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Records which messages caused a message. The records are stored in memory that is reserved before `go`, and written
-//! to a file at the end.
+//! Records, for each message that an endpoint sends, which received messages caused it. The records are stored in
+//! memory that is reserved before `go`, and written to a file at the end.
 
 use std::fs::File;
 use std::io::Write;
@@ -28,7 +28,7 @@ impl Cause {
     }
 }
 
-/// Collects the causes of one endpoint's messages. Only one thread at a time uses this object.
+/// Collects the causes of one endpoint's messages. Only one thread at a time uses a `Causes` value.
 pub struct Causes {
     records: Vec<Cause>,
     endpoint: u32,
@@ -41,7 +41,7 @@ impl Causes {
     ///
     /// # Errors
     ///
-    /// Fails if there is not enough memory.
+    /// Fails if the system does not have enough memory.
     pub fn create(path: &Path, endpoint: u32, capacity: u64) -> Result<Self> {
         let mut records = Vec::new();
         records.try_reserve_exact(capacity as usize).context("reserving memory for the causes of messages")?;
@@ -50,7 +50,7 @@ impl Causes {
         Ok(Self { records, endpoint, unrecorded: 0, path: path.to_owned() })
     }
 
-    /// Stores a record, or counts it as unrecorded if there is no room.
+    /// Stores a record, or counts the record as unrecorded if the reserved memory is full.
     pub fn push(&mut self, cause: Cause) {
         if self.records.len() == self.records.capacity() {
             self.unrecorded += 1;
@@ -63,7 +63,7 @@ impl Causes {
     ///
     /// # Errors
     ///
-    /// Fails if the file already exists or cannot be written, or if some records did not fit.
+    /// Fails if the file already exists or cannot be written, or if the reserved memory was too small for all records.
     pub fn finish(self) -> Result<()> {
         let doing = format!("writing {} causes to {}", self.records.len(), self.path.display());
         if self.unrecorded > 0 {

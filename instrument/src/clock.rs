@@ -23,7 +23,7 @@ pub fn sleep_until(deadline_ns: i64) {
     {}
 }
 
-/// Spins until an absolute time. Returns the first clock reading at or after this time.
+/// Spins until an absolute time. Returns the first clock reading that is not before `deadline_ns`.
 #[inline]
 pub fn spin_until(deadline_ns: i64) -> i64 {
     loop {

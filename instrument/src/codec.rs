@@ -10,8 +10,8 @@ pub trait Codec: Send + Sync {
     /// Encodes the object. Called once per message.
     fn encode(&self) -> Result<Box<dyn Encoded>>;
 
-    /// Decodes a payload. The decoded object may point into the payload. If decoding fails, the check of the returned
-    /// object also fails.
+    /// Decodes a payload. The decoded object may point into the payload. If the payload cannot be decoded, the check of
+    /// the returned object fails.
     fn decode<'a>(&self, payload: &'a [u8]) -> Box<dyn Decoded + 'a>;
 }
 
@@ -20,14 +20,14 @@ pub trait Encoded {
     /// Returns the length of the encoded object in bytes.
     fn bytes(&self) -> Result<usize>;
 
-    /// Writes the encoded object to a payload of exactly the encoded length. The instrument calls this method again if
-    /// the transport was busy.
+    /// Writes the encoded object to a payload of exactly the encoded length. The instrument calls `write` again if the
+    /// transport was busy.
     fn write(&self, payload: &mut [u8]) -> Result<()>;
 }
 
 /// A decoded object.
 pub trait Decoded {
-    /// Returns whether the decoded object equals the sent object. Every element is compared if `thoroughly`, otherwise
-    /// only the type and the shape.
+    /// Returns whether the decoded object equals the sent object. If `thoroughly` is true, every element is compared;
+    /// otherwise, only the type and the shape are compared.
     fn is_right(&self, thoroughly: bool) -> bool;
 }

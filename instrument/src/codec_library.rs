@@ -139,8 +139,8 @@ impl Drop for Object {
 struct LibraryCodec(Arc<Object>);
 
 impl LibraryCodec {
-    /// Runs all code that would otherwise delay the first message. A wrongly decoded object is not an error here,
-    /// because such an object must fail the cell, not the node.
+    /// Runs all code that would otherwise delay the first message. A wrongly decoded object is not an error of this
+    /// function, because such an object must fail the cell, not the node.
     fn warm_up(&self) -> Result<()> {
         let encoded = self.0.encode()?;
         self.decode(encoded.as_bytes()).is_right(true);

@@ -1,6 +1,6 @@
 //! The adapter contract: what a transport must provide to the instrument.
 //!
-//! An adapter only moves frames; roles, clocks and statistics belong to the instrument, which knows no transport by
+//! An adapter only moves frames; the instrument implements roles, clocks and statistics, and knows no transport by
 //! name. The documentation of every method states who owns the bytes, whether the method may wait, and which thread
 //! calls it.
 
@@ -22,12 +22,12 @@ pub use crate::loan::*;
 pub enum Sent {
     /// The transport accepted the frame.
     Accepted,
-    /// The transport cannot accept the frame without waiting, because its queue is full or no slot is free. The role
-    /// retries the same message.
+    /// The transport cannot accept the frame without waiting, because its queue is full or no slot is free. After
+    /// `Busy`, the role tries to send the message again.
     Busy,
 }
 
-/// The caller's memory, which the transport may read until the last clone of this value is dropped (sending by parts).
+/// A payload in the caller's memory, which the transport may read until the last clone of this value is dropped.
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// A function that accepts received frames, and may use the frames' bytes only until it returns.
@@ -40,7 +40,7 @@ pub type OnRequest = Box<dyn FnMut(Received<'_>, &mut dyn Replier) + Send>;
 /// A transport's settings and the environment in which it runs. Values that differ between links are in [`Link`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// A name that no other run on this machine has. The name of every object that an adapter creates outside
+    /// The run's name, which no other run on this machine has. The name of every object that an adapter creates outside
     /// `directory` must contain the run's name.
     pub run: String,
     /// A private directory for this trial's socket files, with a short path. The launcher removes the directory.
@@ -53,7 +53,7 @@ pub struct Setup {
     /// The address at which nodes on other machines reach this node. The address of a link end must contain this IPv4
     /// address. A transport that discovers its peers uses the network device with this address.
     pub advertised: Ipv4Addr,
-    /// All settings of the manifest. Settings that the scenario does not set have their defaults.
+    /// All settings of the manifest. Settings that the scenario does not set have their default values.
     pub settings: serde_json::Map<String, serde_json::Value>,
     /// The size in bytes of the largest frame on any link of this process, including the header.
     pub largest_frame_bytes: usize,
@@ -85,34 +85,35 @@ impl Setup {
     }
 }
 
-/// A link, which is one hop of a message. Exactly one link end, a publisher or a server, binds the link. The others
-/// connect to the address of that end.
+/// A link, which carries messages over one hop. Exactly one link end, a publisher or a server, binds the link. All
+/// other link ends connect to the address of the binding end.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// A name that is unique on this machine and consists of `[a-z0-9_]`. The name can be used as a topic, key, service
-    /// or file name.
+    /// The link's name, which is unique on this machine and consists of `[a-z0-9_]`. The name can be used as a topic,
+    /// key, service or file name.
     pub name: String,
-    /// The address of the binding end, in the transport's format. Empty for the binding end itself.
+    /// The address of the link end that binds the link, in the transport's format; empty for the binding end itself.
     pub address: String,
-    /// The number of receivers that connect before the first message.
+    /// The number of receivers that connect before the first message is sent.
     pub receivers: u32,
     /// What the messages of this link represent. An adapter with typed carriage selects the message type that fits the
     /// payload kind.
     pub payload: PayloadKind,
     /// The size in bytes of the largest frame of this link, including the header.
     pub frame_bytes: usize,
-    /// How this link end waits for messages, or for replies if it is a client. For a publisher, how the link's
-    /// receivers wait, or how the polled receivers wait if the others use callbacks.
+    /// How this link end waits for messages; a client waits for replies. For a publisher, how the link's receivers
+    /// wait; if some receivers use callbacks, how the polled receivers wait.
     pub wait: Wait,
-    /// The transport's own message type for this link, if the transport supports such types and the messages have one.
+    /// The transport's own message type for this link; `None` if the transport has no such types or the messages have
+    /// no type.
     pub message: Option<MessageType>,
 }
 
 /// One transport in one process, shared by all endpoints of the node. Each endpoint calls the transport on a thread
 /// that is pinned to the endpoint's core. Threads that the transport starts inherit the pinning.
 pub trait Transport: Send + Sync {
-    /// Returns the version of the transport's library, if a setting selects the library. If `None`, the version that
-    /// the node reports applies.
+    /// Returns the version of the transport's library, if a setting selects the library. If this method returns `None`,
+    /// the result contains the version that the node reports.
     fn version(&self) -> Option<String> {
         None
     }
@@ -127,8 +128,8 @@ pub trait Transport: Send + Sync {
         Err(Error::unsupported("subscriber", &link.name))
     }
 
-    /// Connects a receiving end that calls `on_frame` (`callback`). The call may block. Frames may arrive before this
-    /// method returns.
+    /// Connects a receiving end that calls `on_frame` (`callback`). The call may block. Frames may arrive before
+    /// `subscribe` returns.
     fn subscribe(&self, link: &Link, on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
         drop(on_frame);
         Err(Error::unsupported("subscribe", &link.name))
@@ -145,7 +146,7 @@ pub trait Transport: Send + Sync {
     }
 
     /// Returns facts that are known only after the run, such as how the bytes travelled: (`path`, `shared memory`).
-    /// Called once, after the last message.
+    /// The instrument calls `facts` once, after the last message.
     fn facts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -154,19 +155,19 @@ pub trait Transport: Send + Sync {
 /// The sending end of a pubsub link. Only one thread at a time uses a link end, but the thread may change between
 /// calls.
 pub trait Publisher: Send {
-    /// Returns the address at which receivers find this end. The default is an empty address, for transports whose
+    /// Returns the address at which receivers find this link end. The default is an empty address, for transports whose
     /// receivers need only the link's name.
     fn address(&self) -> String {
         String::new()
     }
 
-    /// Sends one frame of `HEADER_BYTES + payload_bytes`, which `fill` writes to the transport's memory. Must not block
-    /// unless the manifest says `send = "blocking"`. May return `Busy` before or after calling `fill`. After `Busy`,
-    /// the frame is dropped and the role retries the message.
+    /// Sends one frame of `HEADER_BYTES + payload_bytes`, which `fill` writes to the transport's memory. The method
+    /// must not block unless the manifest says `send = "blocking"`. The method may return `Busy` before or after it
+    /// calls `fill`. If the method returns `Busy`, the frame is dropped and the role retries the message.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a payload from the caller's memory. The transport drops its clone of the payload when it no longer needs
-    /// the bytes.
+    /// Sends a payload from the caller's memory. The transport drops its clone of the payload when the transport no
+    /// longer needs the bytes.
     fn send_parts(&mut self, header: &[u8; HEADER_BYTES], payload: &Shared) -> Result<Sent> {
         let bytes = (**payload).as_ref();
         let mut write = |frame: FrameMut<'_>| {
@@ -176,9 +177,9 @@ pub trait Publisher: Send {
         self.send(bytes.len(), Fill::copied_message(&mut write))
     }
 
-    /// Forwards a received frame unaltered. The frame came from a link with the same payload. The default
-    /// implementation copies the frame to a new loan (`forward = "copy"` in the manifest). If a transport can forward a
-    /// reference, its adapter overrides this method and declares `forward = "move"`.
+    /// Forwards a received frame unaltered. The received frame came from a link whose messages have the same payload.
+    /// The default implementation copies the frame to a new loan (`forward = "copy"` in the manifest). If a transport
+    /// can forward a reference, its adapter overrides this method and declares `forward = "move"`.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill))
     }
@@ -229,9 +230,10 @@ pub fn copy_on(received: &Received<'_>, send: impl FnOnce(usize, Fill<'_>) -> Re
 
 /// A receiving end that the instrument polls. Only one thread at a time uses a subscriber.
 pub trait Subscriber: Send {
-    /// Calls `take` for each frame that has arrived (at least one, if any are available), and returns the number of
-    /// frames. With `spin`, checks once without sleeping. With `block`, sleeps in the transport until a frame arrives
-    /// or about `timeout` has passed. May return early, or up to 100 ms late. The bytes are valid until `take` returns.
+    /// Calls `take` for each frame that has arrived, and returns the number of frames. If any frames are available, the
+    /// method takes at least one. If the receiver waits with `spin`, the method checks once and does not sleep. If the
+    /// receiver waits with `block`, the method sleeps in the transport until a frame arrives or about `timeout` has
+    /// passed. The method may return early, or up to 100 ms late. The bytes of a frame are valid until `take` returns.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize>;
 }
 
@@ -241,8 +243,8 @@ impl<S: Subscriber + ?Sized> Subscriber for Box<S> {
     }
 }
 
-/// A receiving end that calls a callback. Dropping a subscription waits for a running callback, and no callback starts
-/// afterwards.
+/// A receiving end that calls a callback. Dropping a subscription waits until a running callback has returned, and no
+/// callback starts after the drop.
 pub trait Subscription: Send {}
 
 /// The client side of an rpc link. Only one thread at a time uses a client.
@@ -285,8 +287,8 @@ pub trait Replier {
     /// Sends the reply. The rules of [`Publisher::send`] apply.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent>;
 
-    /// Sends a received frame unaltered as the reply. The frame is the request itself, or the reply of the next server.
-    /// The rules of [`Publisher::forward`] apply.
+    /// Sends a received frame unaltered as the reply. The received frame is the request itself, or the reply of the
+    /// next server. The rules of [`Publisher::forward`] apply.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         copy_on(received, |payload_bytes, fill| self.reply(payload_bytes, fill))
     }

@@ -17,15 +17,15 @@ use crate::sync::lock;
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "say", rename_all = "lowercase")]
 pub enum Order {
-    /// The addresses of the binding ends, by link.
+    /// The addresses of the link ends that bind the links, by link.
     Connect { links: BTreeMap<String, String> },
     /// Send probes until `Proved` arrives.
     Probe,
-    /// Every branch of the pair has delivered the same probe.
+    /// Every branch of the pair has delivered the same probe message.
     Proved { pair: u32 },
     /// The start time of the schedule.
     Go { start_ns: i64 },
-    /// Send no more messages, and wait only for late messages. The link ends stay open.
+    /// The node must send no more messages, and wait only for late messages. The link ends stay open.
     Stop,
     /// Close all link ends and exit.
     End,
@@ -39,11 +39,12 @@ pub enum Report {
         links: BTreeMap<String, String>,
         version: String,
         pid: u32,
-        /// `None` if sources send at once, because measuring the clock would delay the receivers.
+        /// `None` if sources send their first message at once, because measuring the clock would delay the receivers.
         clock: Option<ClockQuality>,
     },
     Ready,
-    /// Every receiver of this node has received its first sample. Sent only if sources send at once.
+    /// Every receiver of this node has received its first sample. The node sends this message only if sources send at
+    /// once.
     Arrived,
     Probed {
         endpoint: u32,
@@ -72,8 +73,8 @@ impl Report {
     }
 }
 
-/// The counts of one endpoint, without warm-up messages. The fields that change with each message come first, so that
-/// these fields are adjacent in memory.
+/// The counts of one endpoint, without warm-up messages. The fields that change with each message come first in the
+/// struct, so that these fields are adjacent in memory.
 #[repr(C)]
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Tally {
@@ -82,7 +83,7 @@ pub struct Tally {
     pub received: u64,
     /// The total payload bytes of the received messages.
     pub received_bytes: u64,
-    /// The time of the last measured message at this endpoint; `first_ns` is the time of the first one.
+    /// The time of the last measured message at this endpoint; `first_ns` is the time of the first measured message.
     pub last_ns: i64,
     pub first_ns: i64,
     pub id: u32,
@@ -93,22 +94,24 @@ pub struct Tally {
     pub busy: u64,
     pub malformed: u64,
     pub foreign: u64,
-    /// The number of samples that did not fit into the recorder.
+    /// The number of samples that were not recorded because the recorder was full.
     pub unrecorded: u64,
-    /// The number of payloads whose checksum was compared; `content_errors` counts those whose checksum did not match.
+    /// The number of payloads whose checksum was compared; `content_errors` counts the payloads whose checksum did not
+    /// match.
     pub content_checks: u64,
     pub content_errors: u64,
-    /// The number of payload copies for relays and servers over transports that cannot forward a frame without a copy.
+    /// The number of payload copies that relays and servers make because the transport cannot forward a frame without a
+    /// copy.
     pub copies: u64,
-    /// The number of times that a relay's or server's work took over 100 us longer than requested.
+    /// How often the work of a relay or server took over 100 us longer than requested.
     pub late_work: u64,
     /// The time from the sent timestamp to the return of `send`, summed over all messages. The sum shows how long a
     /// blocking transport delays a sender.
     pub send_ns: i64,
     /// The result of `roles::empty_hop`, for sources only.
     pub empty_hop_ns: Option<i64>,
-    /// The time that this endpoint spent spinning to send on time. The CPU time of spinning belongs to the instrument,
-    /// not to the transport.
+    /// The time that this endpoint spent spinning to send on time. The CPU time of spinning is counted as CPU time of
+    /// the instrument, not of the transport.
     pub pacing_ns: i64,
     /// Whether the time limit ended the schedule before all messages were sent.
     pub limit_reached: bool,
@@ -152,7 +155,8 @@ impl Control {
         Ok((Self { writer: Mutex::new(stream) }, orders))
     }
 
-    /// Sends one report. Errors are ignored: if the launcher is gone, the thread that reads the channel ends the node.
+    /// Sends one report. Errors are ignored: if the launcher is gone, the thread that reads the control channel ends
+    /// the node.
     pub fn say(&self, report: &Report) {
         let mut line = serde_json::to_vec(report).unwrap_or_default();
         line.push(b'\n');

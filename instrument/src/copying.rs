@@ -1,4 +1,4 @@
-//! Copies a block of memory to a warm, cold or fresh destination, as a receiver does that retains a frame.
+//! Copies a block of memory to a warm, cold or fresh destination, like a receiver that retains a frame.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -22,7 +22,7 @@ pub enum Way {
     Memcpy,
     /// Store instructions that bypass the caches, 16 bytes at a time (x86-64).
     Stream,
-    /// The processor's own string copy, `rep movsb` (x86-64).
+    /// The processor's own block copy, `rep movsb` (x86-64).
     Rep,
     /// A loop over single bytes.
     Bytes,
@@ -39,7 +39,7 @@ pub enum Into {
     Warm,
     /// Mapped pages that are not cached (x86-64).
     Cold,
-    /// Pages that the kernel must first map, like those of newly allocated memory.
+    /// Pages that the kernel must map first, like the pages of newly allocated memory.
     Fresh,
 }
 
@@ -48,7 +48,7 @@ pub type Function = unsafe extern "C" fn(to: *mut c_void, from: *const c_void, b
 
 static OWN: OnceLock<Function> = OnceLock::new();
 
-/// Sets the function of [`Way::Own`]. Only the first call has an effect.
+/// Sets the function of [`Way::Own`]. Only the first call of this function has an effect.
 pub fn copy_with(own: Function) {
     OWN.get_or_init(|| own);
 }
@@ -61,8 +61,8 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Allocates room for `bytes` bytes. The destination is in the same state for the first copy as for every later
-    /// copy.
+    /// Allocates room for `bytes` bytes. The destination is in the same state before the first copy as before every
+    /// later copy.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Copier {
         unsafe { (self.copy)(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
     }
 
-    /// Prepares the destination for the next copy. Call this function outside any measured interval.
+    /// Prepares the destination for the next copy. Call `prepare_next` outside any measured interval.
     pub fn prepare_next(&mut self) {
         match self.into {
             Into::Warm => {}
@@ -122,7 +122,7 @@ unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) 
     unsafe { libc::memcpy(to, from, bytes) };
 }
 
-/// The accesses are volatile, because the compiler would otherwise turn the loop into a memcpy.
+/// The memory accesses are volatile, because otherwise the compiler turns the loop into a memcpy.
 unsafe extern "C" fn by_bytes(to: *mut c_void, from: *const c_void, bytes: usize) {
     for at in 0..bytes {
         // SAFETY: the caller guarantees that both blocks have `bytes` bytes.

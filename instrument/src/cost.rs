@@ -11,7 +11,7 @@ use crate::recorder::{Record, Recorder};
 
 const BATCHES: usize = 50;
 const BATCH: u64 = 2_000;
-/// The size of a large image, for which the cost of a copy matters.
+/// The size in bytes of the copied block: that of a large image, for which the cost of a copy matters.
 const BLOCK: usize = 6_000_000;
 const COPIES: usize = 9;
 
@@ -40,8 +40,8 @@ pub fn measure(directory: &Path) -> Result<Cost> {
     Ok(Cost { clock_ns, message_ns: costs[BATCHES / 2], copy_bytes_per_ns: copy_bytes_per_ns() })
 }
 
-/// Returns the median copy rate between blocks of mapped pages. Each block is used only once, so that the caches cannot
-/// hold all blocks.
+/// Returns the median copy rate between blocks of mapped pages. Each block is used only once, and the caches are too
+/// small for all blocks together.
 fn copy_bytes_per_ns() -> f64 {
     let (from, mut to) = (vec![1u8; COPIES * BLOCK], vec![2u8; COPIES * BLOCK]);
     let blocks = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));

@@ -1,7 +1,8 @@
 //! The empty transport, whose `send` fills a frame and calls the receiver with the frame.
 //!
-//! If the receiver runs on the sender's thread, the latency over the empty transport is the instrument's own overhead.
-//! C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because their overhead differs.
+//! If the receiver runs on the sender's thread, the latency over the empty transport is the overhead of the instrument
+//! itself. C++ and Python have their own empty transports (`empty.hpp`, `empty.py`), because the instrument's overhead
+//! differs between languages.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,12 +13,12 @@ use crate::error::Result;
 use crate::frame::HEADER_BYTES;
 use crate::sync::lock;
 
-/// Opens the empty transport, with the function signature of a node's transport.
+/// Opens the empty transport; `open` has the signature of the function that opens a node's transport.
 pub fn open(_: &Setup) -> Result<Arc<dyn Contract>> {
     Ok(Arc::new(Empty::default()))
 }
 
-/// The callback of the link's only receiver, once the receiver has subscribed.
+/// The callback of the link's only receiver, or `None` until the receiver has subscribed.
 type Receiver = Arc<Mutex<Option<OnFrame>>>;
 
 #[derive(Default)]

@@ -6,8 +6,8 @@ use std::fmt;
 /// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure with its cause and, if known, its remedy. The failure is boxed, so that the results of successful measured
-/// calls fit in registers.
+/// A failure with its cause and, if known, its remedy. The error's content is boxed, so that the results of successful
+/// measured calls fit in registers.
 #[derive(Debug)]
 pub struct Error(Box<Failure>);
 
@@ -28,7 +28,7 @@ impl Error {
         Self::new(what).because(std::io::Error::last_os_error())
     }
 
-    /// Creates the error for a kind of link end that the plan needs but the adapter does not offer.
+    /// Creates the error for a link end (such as a server) that the plan needs but the adapter does not offer.
     pub fn unsupported(end: &str, link: &str) -> Self {
         Self::new(format!("the adapter does not implement {end} (needed for link {link})"))
             .remedy("in transport.toml, list only the patterns and waits that the adapter implements")

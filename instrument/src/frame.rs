@@ -52,7 +52,8 @@ pub struct Header {
 pub enum Refused {
     /// The bytes are not a frame, are incomplete, or have a different version. The transport probably corrupts frames.
     Malformed,
-    /// A valid frame of a different run or pair. Two links probably use the same topic by mistake.
+    /// The bytes are a valid frame of a different run or pair. The probable cause is that two links use one topic by
+    /// mistake.
     Foreign,
 }
 
@@ -91,7 +92,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Returns [`Refused::Malformed`] unless the frame is complete and has this version.
+    /// Returns [`Refused::Malformed`] unless the frame is complete and has the version [`FRAME_VERSION`].
     #[inline]
     pub fn read(bytes: &[u8], payload_bytes: usize) -> Result<Self, Refused> {
         let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| Refused::Malformed)?;

@@ -11,7 +11,7 @@ use crate::sync::lock;
 pub struct Links<T>(Mutex<HashMap<String, Arc<T>>>);
 
 impl<T: Default> Links<T> {
-    /// Returns the state of a link. The first link end that calls this function creates the state.
+    /// Returns the state of a link. The first link end that calls `of` for a link creates the link's state.
     pub fn of(&self, link: &Link) -> Arc<T> {
         let mut links = lock(&self.0);
         links.entry(link.name.clone()).or_default().clone()

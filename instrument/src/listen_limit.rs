@@ -42,12 +42,13 @@ impl ListenLimit {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the last message has arrived. A receiver then must not sleep longer than the drain time.
+    /// Returns whether the last message has arrived. After the last message, a receiver must not sleep longer than the
+    /// drain time.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// Returns the time left, at most `cap`, or `None` after the deadline.
+    /// Returns the time that is left until the deadline, at most `cap`. Returns `None` after the deadline.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         let left_ns = self.deadline_ns.load(Ordering::Relaxed).saturating_sub(clock::now_ns());
         (left_ns > 0).then(|| Duration::from_nanos(left_ns as u64).min(cap))
@@ -78,7 +79,7 @@ impl Patience {
         Self { left: patience, deadline_ns: None }
     }
 
-    /// Returns how long the next poll may take, at most `cap`, or `None` when the time is up.
+    /// Returns how long the next poll may take, at most `cap`. Returns `None` when the time is up.
     pub fn time_left(&self, cap: Duration) -> Option<Duration> {
         (!self.left.is_zero()).then(|| self.left.min(cap))
     }

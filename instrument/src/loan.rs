@@ -9,8 +9,8 @@ use crate::frame::{HEADER_BYTES, Header};
 /// A frame for a sender to fill, split into header and payload.
 ///
 /// With raw carriage, header and payload are contiguous in one buffer ([`FrameMut::split`]). With typed carriage, the
-/// adapter provides a header on its stack and the payload field of its message. The adapter then copies the header's
-/// fields to the message's fields.
+/// adapter provides a header on its stack and the payload field of its message. With typed carriage, the adapter then
+/// copies the header's fields to the message's fields.
 pub struct FrameMut<'a> {
     pub header: &'a mut [u8; HEADER_BYTES],
     pub payload: &'a mut [u8],
@@ -21,7 +21,7 @@ impl<'a> FrameMut<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if `whole` is shorter than a header, because the adapter loaned less than was requested.
+    /// Panics if `whole` is shorter than a header, which means that the adapter loaned less memory than was requested.
     pub fn split(whole: &'a mut [u8]) -> Self {
         let (header, payload) = whole.split_at_mut(HEADER_BYTES);
         Self { header: header.try_into().expect("split at the header's length"), payload }
@@ -33,8 +33,8 @@ pub type Write<'a> = &'a mut (dyn FnMut(FrameMut<'_>) + 'a);
 
 /// Writes one frame to memory that the transport loans. Each send uses one `Fill`, on the caller's thread.
 ///
-/// The clock is read last, by code that the compiler inlines into the adapter. No code of the instrument therefore runs
-/// between the clock reading and the transport. An adapter should write the frame as late as possible.
+/// The compiler inlines the code that reads the clock into the adapter. The clock is read last, so that no code of the
+/// instrument runs between the clock reading and the transport. An adapter should write the frame as late as possible.
 pub struct Fill<'a> {
     write: Write<'a>,
     sent_ns: Option<&'a Cell<i64>>,
@@ -88,13 +88,14 @@ impl<'a> Fill<'a> {
 /// A received frame, loaned by the transport. The frame is valid until the callback returns.
 #[derive(Clone, Copy)]
 pub struct Received<'a> {
-    /// The header's bytes. A foreign frame's header may have a different length, which the instrument checks.
+    /// The header's bytes. The header of a foreign frame may have a length other than 64 bytes; the instrument checks
+    /// the length.
     pub header: &'a [u8],
     pub payload: &'a [u8],
     /// The transport's own message, which [`Publisher::forward`](crate::contract::Publisher::forward) of the same
     /// transport can move instead of copying.
     pub native: Option<&'a dyn Any>,
-    /// Retains the bytes after the callback, if the transport supports this.
+    /// Retains the bytes after the callback returns, if the transport supports retained frames.
     pub keep: Option<&'a dyn Keep>,
     /// The arrival time of the frame, or 0 to let the instrument read the clock.
     pub arrived_ns: i64,
@@ -112,9 +113,9 @@ impl<'a> Received<'a> {
         Self::parts(header, payload)
     }
 
-    /// Sets the arrival time to the current time, unless the frame already has an arrival time. [`OnFrame::call`] sets
-    /// the arrival time first. An adapter that takes a lock or searches a queue before that call should set the arrival
-    /// time earlier.
+    /// Sets the arrival time to the current time, unless the frame already has an arrival time. [`OnFrame::call`] calls
+    /// this method before anything else. An adapter that takes a lock or searches a queue before it calls
+    /// [`OnFrame::call`] should set the arrival time earlier.
     #[inline(always)]
     pub fn stamp_arrival(self) -> Self {
         match self.arrived_ns {

@@ -1,14 +1,14 @@
 //! Makes glibc retain the memory that a node frees.
 
-/// The size of a block (32 MiB with its header) whose release makes glibc retain freed memory. glibc returns larger
-/// blocks to the kernel at once.
+/// The maximum size of a block (32 MiB with its header) that makes glibc retain freed memory. glibc returns larger
+/// blocks to the kernel as soon as they are freed.
 const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
-/// Makes glibc retain freed memory, as in a program that has already freed a block of this size.
+/// Makes glibc retain freed memory, as in a program that has already freed a block of `MOST_KEPT_BYTES`.
 ///
-/// Without this call, the rest of the heap determines whether glibc returns freed messages to the kernel. For messages
-/// of 1 MB and more, mapping returned memory again, page by page, takes half of the message's time.
-/// `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES` take precedence if they are set.
+/// Without this function, the rest of the heap determines whether glibc returns freed messages to the kernel. For
+/// messages of 1 MB and more, mapping returned memory again, page by page, takes half of the message's time.
+/// The environment variables `MALLOC_TRIM_THRESHOLD_` and `GLIBC_TUNABLES` take precedence if they are set.
 pub fn retain_freed_memory() {
     let mut large = Vec::<u8>::new();
     // If there is too little memory for this block, the code that needs memory later reports the error.

@@ -47,7 +47,7 @@ pub struct Host<'a> {
     pub open: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
     /// Opens the empty transport ([`crate::empty`]) in the node's language.
     pub open_empty: &'a (dyn Fn(&Setup) -> Result<Arc<dyn Transport>> + Sync),
-    /// Creates the codec of a flow if the flow's spec names one. `None` if the language has no objects.
+    /// Creates the codec of a flow if the flow's spec names one. `None` if the node's language has no objects.
     pub codec: Option<&'a MakeCodec>,
     /// Wraps all code that runs on an endpoint's thread. For Python, the wrapper keeps the thread state alive.
     pub around: fn(&mut dyn FnMut()),
@@ -94,7 +94,7 @@ pub fn run(host: &Host<'_>, arguments: impl Iterator<Item = String>) -> ExitCode
 static LOADED_NS: AtomicI64 = AtomicI64::new(0);
 
 /// Notes that the process has loaded its libraries. A node that loads its transport's library later, such as a Python
-/// node, calls this function again.
+/// node, then calls `note_loaded` again.
 pub fn note_loaded() {
     LOADED_NS.store(clock::now_ns(), Ordering::Relaxed);
 }
@@ -123,7 +123,7 @@ fn run_scripted(host: &Host<'_>, control_fd: RawFd) -> Result<()> {
     outcome
 }
 
-/// Reads the launcher's orders. A closed channel means that the launcher has ended, so the node also ends.
+/// Reads the launcher's orders. If the control channel closes, the launcher has ended, and the node ends too.
 fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     for order in orders {
         match order {
@@ -143,8 +143,8 @@ fn read_orders(phase: &Phase, orders: impl Iterator<Item = Result<Order>>) {
     unsafe { libc::_exit(1) };
 }
 
-/// The ring for bridges to the other processes of a participant. A full ring refuses messages, so the bridge itself
-/// drops none.
+/// The transport for bridges between the processes of one participant: a ring in memory. If the ring is full, it
+/// refuses a message, so the bridge itself drops no messages.
 static BRIDGE: RingTransport = RingTransport { slots: 16, when_full: WhenFull::Busy };
 
 struct Node<'a> {
@@ -176,8 +176,8 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// Reports the failure and ends the process immediately, because other endpoints may be waiting for messages that
-    /// never arrive.
+    /// Reports the failure and ends the process immediately, because other endpoints may wait for messages that never
+    /// arrive.
     fn fail_at_once(&self, error: &Error) -> ! {
         self.control.say(&Report::failure(error));
         eprintln!("hopmeter node {} ({}): {error}", self.host.transport, self.host.language);
@@ -185,8 +185,8 @@ impl Node<'_> {
         unsafe { libc::_exit(1) }
     }
 
-    /// Applies the settings of the process. The function must run before any thread starts, so that all threads inherit
-    /// the settings.
+    /// Applies the settings of the process. The function must run before the process starts any thread, so that all
+    /// threads inherit the settings.
     fn prepare_process(&self) -> Result<()> {
         let cores: Vec<_> = self.spec.endpoints.iter().filter_map(|me| me.core).collect();
         affinity::pin_among(&cores)?;

@@ -1,7 +1,6 @@
 //! Measures how much this machine disturbs a thread that has a core to itself, and how late a sleeping thread wakes up.
 //!
-//! The disturbance and the wake-up delay are lower bounds for the variation of every hop's latency, whatever the
-//! transport.
+//! The disturbance and the wake-up delay are lower bounds for the variation of the latency of a hop over any transport.
 
 use std::time::Duration;
 
@@ -10,7 +9,8 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::{affinity, clock};
 
-/// The shortest gap between two clock readings that is counted. A gap of this length delays a message noticeably.
+/// The shortest gap between two clock readings that counts as a disturbance, in nanoseconds. A gap of this length
+/// delays a message noticeably.
 pub const GAP_NS: i64 = 10_000;
 
 /// The gaps between the clock readings of a thread that does nothing else, on one core.
@@ -19,7 +19,7 @@ pub struct Noise {
     /// The core that the thread was pinned to, or `None` if the scheduler chose the core.
     pub core: Option<u32>,
     pub watched_ns: i64,
-    /// The longest time between two consecutive readings.
+    /// The longest time between two consecutive clock readings.
     pub longest_ns: i64,
     /// The number of gaps that are longer than 10 us; `gaps_ns` is the total time of these gaps.
     pub gaps: u64,
@@ -81,7 +81,7 @@ fn lateness_ns(asked_ns: i64) -> i64 {
     clock::now_ns() - due_ns
 }
 
-/// Runs `work` on a new thread, because pinning and precise timers would change the caller's thread.
+/// Runs `work` on a new thread, because pinning and precise timers change the thread on which they are set.
 fn on_a_thread<T: Send + 'static>(core: Option<u32>, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let pinned = move || core.map_or(Ok(()), affinity::pin).map(|()| work());
     let thread = std::thread::Builder::new()

@@ -1,5 +1,5 @@
 //! Computes when each message is due. Due times are absolute, so work between messages never delays later due times.
-//! `roles/message_loop.rs` waits for the due times and sends.
+//! `roles/message_loop.rs` waits for these due times and sends the messages.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Pacer {
         Self { pace, start_ns, next: 0, poisson_ns: 0.0, random, alarm, recording: None, ramp: (0, 0) }
     }
 
-    /// Creates the pacer of a flow. With the pace `replay`, the due times are those of the recording.
+    /// Creates the pacer of a flow. With the pace `replay`, the messages are due at the times in the flow's recording.
     pub(crate) fn of_flow(flow: &Flow, recording: Option<&Arc<Recording>>, start_ns: i64) -> Self {
         Self { ramp: (flow.warmup, flow.messages), ..Self::new(flow.pace, start_ns) }.with_recording(recording.cloned())
     }
@@ -63,7 +63,7 @@ impl Pacer {
         (index as f64 * 1e9 / self.pace.rate_hz).round() as i64
     }
 
-    /// In the ramp, `n(t) = r0 t + a t² / 2` messages are due by the time `t`. `r0` is the initial rate, and `a` is the
+    /// `n(t) = r0 t + a t² / 2` messages of the ramp are due by the time `t`. `r0` is the initial rate, and `a` is the
     /// rate's change per second.
     fn ramp_offset_ns(&self, index: u64) -> i64 {
         let (warmup, messages) = self.ramp;
@@ -79,7 +79,7 @@ impl Pacer {
         self.offset_ns(warmup) + (after_s * 1e9).round() as i64
     }
 
-    /// Waits for a due time as [`Alarm`] does.
+    /// Waits for a due time in the same way as [`Alarm::wait_until`].
     pub fn wait_until(&mut self, due_ns: i64) {
         self.alarm.wait_until(due_ns);
     }
@@ -91,7 +91,7 @@ impl Pacer {
 }
 
 impl Turn {
-    /// Returns the time after the start at which this side's own turns add up to `own_ns`.
+    /// With alternating senders, returns the time after the start at which the turns of this sender add up to `own_ns`.
     fn schedule_ns(self, own_ns: i64) -> i64 {
         let (earlier, within_ns) = (own_ns / self.length_ns, own_ns % self.length_ns);
         (earlier * i64::from(self.sides) + i64::from(self.side)) * self.length_ns + within_ns

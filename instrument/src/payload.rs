@@ -19,7 +19,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Reads the flow's recording or payload file, if the flow has such a file.
+    /// Reads the flow's recording or payload file, if the flow has a recording or a payload file.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Content {
         .remedy("do not change the file during the measurement"))
     }
 
-    /// Returns the recording from which the messages come, if any.
+    /// Returns the recording that supplies the messages, or `None` if the flow replays no recording.
     pub fn recording(&self) -> Option<&Arc<Recording>> {
         match self {
             Self::Recording(recording) => Some(recording),
@@ -95,7 +95,7 @@ pub fn checksum(payload: &[u8]) -> u32 {
     crc32c::crc32c(payload)
 }
 
-/// Reads every byte, as a receiver that uses the data would.
+/// Reads every byte of a payload, like a receiver that uses the data.
 #[inline]
 pub fn read_all(payload: &[u8]) {
     let chunks = payload.chunks_exact(8);

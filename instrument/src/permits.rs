@@ -1,5 +1,5 @@
-//! Implements permits to handle a message. A participant with a limited number of threads handles at most that many
-//! messages at once.
+//! Implements permits, which limit how many messages a node handles at once. A participant with N threads handles at
+//! most N messages at once.
 
 use std::sync::{Condvar, Mutex};
 
@@ -12,7 +12,7 @@ pub struct Permits {
 }
 
 impl Permits {
-    /// Allows at most `most` messages at once, where 0 means no limit.
+    /// Allows a node to handle at most `most` messages at once, where 0 means no limit.
     pub fn new(most: u32) -> Self {
         Self { free: (most > 0).then(|| Mutex::new(most)), returned: Condvar::new() }
     }

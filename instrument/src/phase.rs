@@ -1,4 +1,5 @@
-//! Tracks the phase of a trial for a node's endpoints. The endpoints wait here for the launcher's next order.
+//! Tracks the phase of a trial for a node's endpoints. The endpoints of a node wait in [`Phase`] for the launcher's
+//! next order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,7 @@ struct Words {
     /// The endpoints of this node that have opened their receiving ends.
     opened: BTreeSet<u32>,
     start_ns: Option<i64>,
-    /// Whether the sources send no more messages. An order to end also stops the sources.
+    /// Whether the sources send no more messages. An order to end the trial also stops the sources.
     stopped: bool,
     ended: bool,
 }
@@ -63,7 +64,7 @@ impl Phase {
         }
     }
 
-    /// Waits until all binding ends exist, and returns the address of the link's binding end.
+    /// Waits until all links are bound, and returns the address of the link end that binds the given link.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl Phase {
         address.ok_or_else(|| Error::new(format!("no endpoint bound the link {id}")))
     }
 
-    /// Records that an endpoint of this node has opened its receiving end, or has failed to do so.
+    /// Records that an endpoint of this node has opened its receiving end, or that the endpoint has failed to open it.
     pub fn mark_open(&self, id: u32) {
         lock(&self.words).opened.insert(id);
         self.changed.notify_all();
@@ -89,8 +90,8 @@ impl Phase {
         self.wait_for_value(|words| words.probing.then_some(()));
     }
 
-    /// Returns whether the launcher has reported that every branch of the pair delivers. Waits for the report for at
-    /// most `patience`.
+    /// Returns whether the launcher has reported that every branch of the pair delivers. Waits at most `patience` for
+    /// the launcher's report.
     pub fn wait_for_proof(&self, pair: u32, patience: Duration) -> bool {
         let words = lock(&self.words);
         let unproved = |words: &mut Words| !words.proved.contains(&pair);
@@ -104,24 +105,24 @@ impl Phase {
         self.wait_for_value(|words| words.start_ns)
     }
 
-    /// Waits for `go`. Returns `None` if `over` returns true after a [`Phase::wake`].
+    /// Waits for `go`. Returns `None` if `over` returns true when [`Phase::wake`] wakes this thread.
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })
     }
 
-    /// Returns whether the launcher has ordered the sources to stop, or the end. If the last message has not been sent
-    /// yet, the trial ends early.
+    /// Returns whether the launcher has ordered the sources to stop or the node to end. If this order comes before the
+    /// last message has been sent, the trial ends early.
     pub fn has_stopped(&self) -> bool {
         self.has_stopped.load(Ordering::Relaxed)
     }
 
-    /// Waits for the order to stop or to end, for at most `patience`.
+    /// Waits at most `patience` for the launcher's order to stop or to end.
     pub fn wait_for_stop_within(&self, patience: Duration) {
         let words = lock(&self.words);
         drop(self.changed.wait_timeout_while(words, patience, |words| !words.stopped));
     }
 
-    /// Waits for the order to stop or to end, or until `over` returns true after a [`Phase::wake`].
+    /// Waits for the order to stop or to end, or until `over` returns true when [`Phase::wake`] wakes this thread.
     pub fn wait_for_stop_or(&self, over: impl Fn() -> bool) {
         self.wait_for_value(|words| (words.stopped || over()).then_some(()));
     }
@@ -132,7 +133,7 @@ impl Phase {
         self.changed.notify_all();
     }
 
-    /// Waits until the link ends may be closed.
+    /// Waits until the endpoints may close their link ends.
     pub fn wait_for_end(&self) {
         self.wait_for_value(|words| words.ended.then_some(()));
     }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use crate::contract::{OnFrame, OnRequest, Server, Subscriber, Subscription};
 use crate::error::{Context, Result};
 
-/// The maximum sleep in one poll, which is also the maximum delay of closing.
+/// The maximum time that one poll sleeps, which is also the longest delay of closing a link end.
 const LONGEST_POLL: Duration = Duration::from_millis(50);
 
 /// Calls `on_request` on a new thread that polls `server`. The thread ends when the subscription is dropped or the
-/// server fails. Calls after a failure count as lost.
+/// server fails. Requests that arrive after the server has failed count as lost.
 pub fn serve_by_polling(mut server: Box<dyn Server>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
     PollingThread::start(move || server.poll(LONGEST_POLL, &mut *on_request))
 }

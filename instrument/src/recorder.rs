@@ -1,8 +1,8 @@
 //! Stores samples as fixed-size records, in memory that is mapped and touched before `go`.
 //!
-//! Recording never waits, never allocates and never fails. Records that do not fit are counted. The disk space for the
-//! file is reserved at the start, so a full disk is reported before the measurement. The file is written at the end, so
-//! that disk writes do not disturb the measurement.
+//! Recording never waits, never allocates and never fails. If the reserved memory is full, further records are only
+//! counted. The disk space for the file is reserved at the start, so a full disk is reported before the measurement.
+//! The file is written at the end, so that disk writes do not disturb the measurement.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::error::{Context, Error, Result};
 pub const RECORD_BYTES: usize = 64;
 /// The offset of the first record in the file.
 pub const HEAD_BYTES: usize = 4096;
-/// The value of a time that does not apply.
+/// The value of a timestamp that a record does not have.
 pub const NONE_NS: i64 = i64::MIN;
 
 /// The record of one message at one endpoint. Times are nanoseconds of CLOCK_MONOTONIC, or [`NONE_NS`].
@@ -25,7 +25,7 @@ pub const NONE_NS: i64 = i64::MIN;
 pub struct Record {
     pub seq: u64,
     pub endpoint: u32,
-    /// The server's index in the pattern `scatter`, otherwise 0.
+    /// The index of the server that replied, in the pattern `scatter`; 0 in all other patterns.
     pub copy: u32,
     pub due_ns: i64,
     pub sent_ns: i64,
@@ -52,8 +52,8 @@ impl Record {
     }
 }
 
-/// The records of one endpoint. Only one thread at a time uses a recorder. The fields that each record needs come
-/// first, so that these fields are adjacent in memory.
+/// The records of one endpoint. Only one thread at a time uses a recorder. The fields that every record needs come
+/// first in the struct, so that these fields are adjacent in memory.
 #[repr(C)]
 pub struct Recorder {
     records: Mapping,
@@ -86,7 +86,7 @@ impl Recorder {
         Ok(Self { records, count: 0, unrecorded: 0, endpoint, file, path: path.to_owned(), is_written: false })
     }
 
-    /// Stores a record, or counts it as unrecorded if there is no room.
+    /// Stores a record, or counts the record as unrecorded if the reserved memory is full.
     #[inline]
     pub fn push(&mut self, record: Record) {
         if self.count == self.records.capacity {
@@ -98,7 +98,7 @@ impl Recorder {
         self.count += 1;
     }
 
-    /// Returns the number of records that did not fit.
+    /// Returns the number of records for which the recorder had no room.
     pub fn unrecorded_count(&self) -> u64 {
         self.unrecorded
     }
@@ -135,7 +135,7 @@ impl Recorder {
     }
 }
 
-/// If an endpoint fails, for example because its broker has ended, the samples taken so far are still written.
+/// If an endpoint fails, for example because its broker has ended, the recorder still writes the samples taken so far.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if !self.is_written {

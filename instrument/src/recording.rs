@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 /// One message of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The due time after the start of the schedule.
+    /// When the message is due, in nanoseconds after the start of the schedule.
     pub due_ns: i64,
     pub bytes: usize,
     /// The CRC-32C that the planner computed.
@@ -49,7 +49,7 @@ impl Recording {
         if recording.is_sound(flow.payload_bytes) { Ok(recording) } else { Err(damaged_error(path)) }
     }
 
-    /// Returns whether every message is within the file, not too large, and not due before its predecessor.
+    /// Returns whether every message is within the file, is not too large, and is not due before the previous message.
     fn is_sound(&self, most_bytes: usize) -> bool {
         let mut before_ns = 0;
         (0..self.count).all(|index| {
@@ -76,18 +76,19 @@ impl Recording {
         })
     }
 
-    /// Returns when message `index` is due, in nanoseconds after the start. The index counts from the first warm-up
-    /// message.
+    /// Returns when message `index` is due, in nanoseconds after the start. `index` counts from the flow's first
+    /// warm-up message.
     pub fn due_ns(&self, index: u64) -> Option<i64> {
         self.entry_at(index).map(|entry| entry.due_ns)
     }
 
-    /// Returns the message with these flags and this number, or `None` for a probe, which is not in the recording.
+    /// Returns the recorded message with the given flags and number, or `None` for a probe, because recordings contain
+    /// no probes.
     pub fn entry(&self, marks: u16, seq: u64) -> Option<Entry> {
         self.index_of(marks, seq).and_then(|index| self.entry_at(index))
     }
 
-    /// Returns the size of message `index`. The index counts from the first warm-up message.
+    /// Returns the size of message `index`. `index` counts from the flow's first warm-up message.
     pub fn bytes_at(&self, index: u64) -> Option<usize> {
         self.entry_at(index).map(|entry| entry.bytes)
     }
@@ -173,7 +174,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::payload;
 
-    /// Returns the bytes of a recording file with these due times and payloads.
+    /// Returns the bytes of a recording file with the given due times and payloads.
     fn recording_file(messages: &[(i64, &[u8])]) -> Vec<u8> {
         let (mut bytes, mut records) = (vec![0; HEAD_BYTES], Vec::new());
         for (due_ns, payload) in messages {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::clock;
 use crate::sync::lock;
 
-/// The resources of one process between the first measured message and the end of its last endpoint.
+/// The resources that one process uses from its first measured message until its last endpoint has finished measuring.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
 pub struct Resources {
     pub interval_ns: i64,
@@ -18,12 +18,12 @@ pub struct Resources {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
-    /// The peak resident set size since the measurement began, or since the process started if the kernel cannot reset
-    /// the peak.
+    /// The process's peak resident set size since the measurement began, or since the process started if the kernel
+    /// cannot reset the peak.
     pub rss_peak_bytes: u64,
     /// The bytes that the loopback device received during the measured interval, from any sender.
     pub loopback_bytes: u64,
-    /// The bytes of shared memory that are mapped at the end, by mapping name.
+    /// The bytes of shared memory that are mapped at the end of the measurement, by mapping name.
     pub shared_mappings: Vec<(String, u64)>,
 }
 
@@ -100,8 +100,8 @@ fn microseconds(time: libc::timeval) -> i64 {
     time.tv_sec * 1_000_000 + time.tv_usec
 }
 
-/// Returns the number of bytes that this network namespace's loopback device has received since it was brought up, or 0
-/// without a loopback device.
+/// Returns the number of bytes that the loopback device of this network namespace has received since the device was
+/// brought up. Returns 0 if there is no loopback device.
 fn loopback_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let counters = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"));
@@ -128,7 +128,7 @@ fn shared_mappings() -> Vec<(String, u64)> {
     mappings
 }
 
-/// Parses a line `start-end perms offset device inode path`. The permissions end in `s` for shared memory.
+/// Parses one mapping, a line `start-end perms offset device inode path`. The permissions end in `s` for shared memory.
 fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let mut words = line.split_whitespace();
     let (range, permissions) = (words.next()?, words.next()?);

@@ -1,4 +1,4 @@
-//! Parses the spec file, which is the complete configuration of a node. The planner (in Python) writes this file.
+//! Parses the spec file, which is the complete configuration of a node. The planner (in Python) writes the spec file.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -13,7 +13,7 @@ mod choices;
 
 pub use choices::*;
 
-/// The version of the spec file and of the control channel. Planner and node must use the same version.
+/// The version of the spec file and of the control channel. Planner and node must use the same version of this format.
 pub const SPEC_FORMAT: u32 = 7;
 
 /// One endpoint of this node, and its role.
@@ -28,11 +28,11 @@ pub struct Endpoint {
     pub flow: u32,
     /// The core to which the endpoint is pinned, if any.
     pub core: Option<u32>,
-    /// The links that the endpoint receives from. A server that handles several calls concurrently has one link per
-    /// call.
+    /// The links that the endpoint receives from. A server that handles several calls concurrently receives from one
+    /// link per concurrent call.
     #[serde(rename = "in")]
     pub inputs: Vec<String>,
-    /// The links that the endpoint sends to. In the pattern `rpc`, there is one link for each concurrent call.
+    /// The links that the endpoint sends to. In the pattern `rpc`, a client sends to one link per concurrent call.
     #[serde(rename = "out")]
     pub outputs: Vec<String>,
     pub work: Work,
@@ -52,11 +52,11 @@ pub struct Endpoint {
     pub returns: Option<u32>,
     /// For a source: the endpoint of this node that provides the latest message on which each sent message is based.
     pub latest: Option<u32>,
-    /// The file that stores which arrivals triggered which messages. Required for followers and for sources with
-    /// `latest`.
+    /// The file that stores which arrivals triggered which messages. Followers and sources with `latest` need this
+    /// file.
     pub causes: Option<PathBuf>,
-    /// How the endpoint waits for messages, if the receivers of the cell wait in different ways. If `None`, the spec's
-    /// `wait` applies.
+    /// How the endpoint waits for messages, if the receivers of the cell wait in different ways. If this value is
+    /// `None`, the `wait` of the whole spec applies.
     pub wait: Option<Wait>,
     /// The file for the endpoint's raw samples.
     pub samples: PathBuf,
@@ -66,17 +66,18 @@ pub struct Endpoint {
     pub readings: Option<PathBuf>,
 }
 
-/// A message type of the transport, such as a ROS message, and how the transport carries it.
+/// A message type of the transport, such as a ROS message type, and how the transport carries messages of this type.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct MessageType {
     /// The full name of the type, such as `nav_msgs/msg/Odometry`.
     pub name: String,
-    /// The directory with the code that hopmeter generated for the type. Empty if the transport needs no such code.
+    /// The directory with the code that hopmeter generated for the type. Empty if the transport needs no generated
+    /// code.
     #[serde(default)]
     pub code: String,
-    /// The file with the encoded message if the transport encodes messages itself; payloads are then the bytes of this
-    /// file. Empty if payloads are encoded messages of the type.
+    /// The file with the encoded message, if the transport encodes messages itself. The content of this file is then
+    /// the payload. Empty if payloads are already encoded messages of the type.
     #[serde(default)]
     pub object: String,
 }
@@ -86,7 +87,7 @@ pub struct MessageType {
 pub struct LinkSpec {
     pub name: String,
     pub receivers: u32,
-    /// How the link's receivers wait, or how the polled receivers wait if the others use callbacks.
+    /// How the link's receivers wait; if some receivers use callbacks, how the polled receivers wait.
     pub wait: Wait,
 }
 
@@ -99,37 +100,38 @@ pub struct Flow {
     pub pattern: Pattern,
     pub payload: PayloadKind,
     pub payload_bytes: usize,
-    /// The file with the payloads. Without a file, payloads contain a generated pattern.
+    /// The file with the payloads. If a flow has no payload file, payloads contain a generated pattern.
     pub payload_file: Option<PathBuf>,
     /// The number of payloads in the file, stored one after another.
     #[serde(default = "one")]
     pub payload_frames: usize,
-    /// For the pace `replay`: the file with the messages and their due times. `payload_bytes` is then the size of the
-    /// largest message.
+    /// For the pace `replay`: the file with the messages and their due times. For the pace `replay`, `payload_bytes` is
+    /// the size of the largest message.
     pub recording: Option<PathBuf>,
     pub touch: Touch,
-    /// The codec of the flow's first and last endpoints. `None` if payloads are plain bytes, and in nodes that only
-    /// forward messages.
+    /// The codec of the flow's first and last endpoints. `None` if payloads are plain bytes. Also `None` in nodes that
+    /// only forward messages.
     pub codec: Option<String>,
     /// The device where the codec's object is stored.
     pub device: Option<String>,
-    /// How the codec shares GPU memory. `None` if the content is copied through host memory.
+    /// How the codec shares GPU memory. `None` if the codec copies the content through host memory.
     pub share: Option<String>,
-    /// The parameters of the codec's object. With a codec library, the text is the path of the file with the encoded
-    /// object.
+    /// The parameters of the codec's object. If the flow has a codec library, the text is the path of the file with the
+    /// encoded object.
     pub object: Option<String>,
     /// The codec library, if generated code for a schema converts the object. Always `None` in Python.
     pub library: Option<PathBuf>,
-    /// The transport's own type for the messages, if they have one.
+    /// The transport's own type for the messages, or `None` if the messages have no such type.
     pub message: Option<MessageType>,
     pub pace: Pace,
     /// The number of measured messages, which follow `warmup` messages that are not measured.
     pub messages: u64,
     pub warmup: u64,
-    /// For a source with returning messages (`returns`): how long the source sends. At most `messages` messages are
-    /// measured.
+    /// For a source with returning messages (`returns`): how long the source sends messages. At most `messages` of the
+    /// messages are measured.
     pub window: Option<Window>,
-    /// Whether every payload has a checksum, and not only those of probes, warm-up messages and the last message.
+    /// Whether every payload has a checksum. Otherwise, only probes, warm-up messages and the last message have
+    /// checksums.
     pub checksum: bool,
     pub rpc: Rpc,
     pub reply: Reply,
@@ -141,7 +143,8 @@ pub struct Flow {
     pub dispatch: Dispatch,
 }
 
-/// How long a source without a fixed number of messages sends: first without measuring, then with measuring.
+/// How long a source without a fixed number of messages sends: first a period without measuring, then a period with
+/// measuring.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
@@ -162,7 +165,7 @@ pub struct Spec {
     pub transport: String,
     pub settings: serde_json::Map<String, serde_json::Value>,
     pub directory: PathBuf,
-    /// The address of the transport's broker, if it has one.
+    /// The address of the transport's broker, or an empty text if the transport has no broker.
     #[serde(default, rename = "daemon")]
     pub broker: String,
     /// The address on which link ends listen.
@@ -173,16 +176,16 @@ pub struct Spec {
     pub advertised: Ipv4Addr,
     /// The directory of a Python adapter. Unused in other languages.
     pub adapter: Option<PathBuf>,
-    /// How receivers wait, or how the polled receivers wait if this node's receivers wait in different ways.
+    /// How receivers wait. If this node's receivers wait in different ways, how the polled receivers wait.
     pub wait: Wait,
-    /// The time after `go` at which sources stop, even if messages remain.
+    /// The time after `go` at which sources stop, even if they have not sent all messages.
     pub limit_ns: i64,
     /// How long receivers keep listening for late messages after the pair's last message has arrived.
     pub drain_ns: i64,
-    /// How long a refused message is retried before it is abandoned.
+    /// How long a role retries a refused message before it abandons the message.
     pub retry_ns: i64,
-    /// How long a client waits before it counts a reply as lost. A source waits equally long for a message that should
-    /// return to it.
+    /// How long a client waits before it counts a reply as lost. A source with returning messages waits equally long
+    /// for a message to return.
     #[serde(default = "ten_seconds_ns")]
     pub call_ns: i64,
     /// The SCHED_FIFO priority. 0 selects the normal scheduler.
@@ -205,7 +208,7 @@ pub struct Spec {
 }
 
 impl Flow {
-    /// Returns whether two flows have payloads with the same content.
+    /// Returns whether the payloads of two flows have the same content.
     pub fn has_payloads_of(&self, other: &Self) -> bool {
         let content = |flow: &Self| (flow.payload_file.clone(), flow.payload_bytes, flow.payload_frames);
         content(self) == content(other)
@@ -230,7 +233,7 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be read, is not a spec, or has a different version.
+    /// Fails if the file cannot be read, is not a spec file, or has a different version.
     pub fn read(path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -247,11 +250,11 @@ impl Spec {
         serde_json::from_str(&text).context(doing())
     }
 
-    /// Returns the flow with this number.
+    /// Returns the flow with the given number.
     ///
     /// # Errors
     ///
-    /// Fails if the spec lists no such flow.
+    /// Fails if the spec lists no flow with this number.
     pub fn flow(&self, number: u32) -> Result<&Flow> {
         let found = self.flows.iter().find(|flow| flow.number == number);
         found.ok_or_else(|| Error::new(format!("the spec lists no flow {number}")))

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, even if a thread panicked while holding the lock. Use this function only for values that every
-/// statement leaves in a valid state.
+/// Locks a mutex, even if a thread panicked while holding the lock. Use `lock` only for values that every statement
+/// leaves in a valid state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

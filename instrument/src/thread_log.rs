@@ -1,7 +1,7 @@
-//! Reads the kernel's counters for a thread before and after each message, to show why a message was slow.
+//! Reads the kernel's performance counters for a thread before and after each message, to show why a message was slow.
 //!
-//! A reading takes three system calls. Roles therefore take readings only if the spec names a file for the readings, as
-//! in trials that are not ranked.
+//! Each reading takes three system calls, so roles take readings only if the spec names a file for them. Specs of
+//! ranked trials name no such file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,10 +15,10 @@ use crate::spec::{Endpoint, Flow};
 const MAGIC: &[u8; 8] = b"HMTHREAD";
 /// The offset of the first reading in the file.
 const HEAD_BYTES: usize = 64;
-/// The `seq` of a reading that belongs to a warm-up message or a probe.
+/// The `seq` of a reading for a warm-up message or a probe.
 const NO_SEQ: u64 = u64::MAX;
-/// The maximum number of readings per message. Most roles take two (arrived and done, or send and sent), and a client
-/// takes all four.
+/// The maximum number of readings per message. Most roles take two readings per message (arrived and done, or send and
+/// sent), and a client takes all four.
 const READINGS_PER_MESSAGE: u64 = 4;
 
 /// The point at which a thread took a reading.
@@ -35,15 +35,15 @@ pub enum Mark {
     Done = 3,
 }
 
-/// One reading of the counters. All counters start at 0 when the thread starts, and never decrease.
+/// One reading of the counters. All counters are 0 when the thread starts, and never decrease.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub seq: u64,
     pub at_ns: i64,
-    /// The CPU time, without the time that the hypervisor took away.
+    /// The thread's CPU time, without the time that the hypervisor gave to other machines.
     pub cpu_ns: i64,
-    /// The time for which the thread was runnable but did not run, or [`NONE_NS`] if the kernel does not count this
+    /// The time for which the thread was ready to run but did not run, or [`NONE_NS`] if the kernel does not count this
     /// time.
     pub queued_ns: i64,
     pub thread: u32,
@@ -55,7 +55,7 @@ pub struct Reading {
     unused: u64,
 }
 
-/// The readings of one endpoint, ordered by time. Only one thread at a time uses the log.
+/// The readings of one endpoint, ordered by time. Only one thread at a time uses the endpoint's log.
 pub struct ThreadLog {
     readings: Vec<Reading>,
     endpoint: u32,
@@ -76,7 +76,7 @@ impl ThreadLog {
     }
 
     /// Takes a reading for the sample `seq`, or for a message that is not a sample if `seq` is `None`. `at_ns` is the
-    /// time at which the thread reached this point.
+    /// time at which the thread reached the given point.
     pub fn read(&mut self, seq: Option<u64>, mark: Mark, at_ns: i64) {
         if self.readings.len() == self.readings.capacity() {
             self.left_out += 1;
@@ -151,7 +151,7 @@ impl Counters {
 }
 
 /// Parses the second number of a schedstat line: `run time`, `run-queue wait`, `timeslices`. Returns `None` if the
-/// kernel does not count these times; the line then contains three zeros.
+/// kernel does not count these times; the line then contains only zeros.
 fn run_queue_wait_ns(line: &[u8]) -> Option<i64> {
     let mut numbers = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(parse_number);
     let (run_ns, queued_ns, slices) = (numbers.next()??, numbers.next()??, numbers.next()??);

@@ -1,8 +1,9 @@
 //! Implements typed carriage: stores a frame's header in the fields of a real message type, which has no field for a
 //! header.
 //!
-//! Such a message has a number, a time and a text. The text is a label: `run pair flags seq checksum` in hexadecimal.
-//! The length of a label is fixed, so a label costs the same for every message and every middleware.
+//! A real message type has a number, a time and a text field. The text field contains a label: `run pair flags seq
+//! checksum` in hexadecimal. All labels have the same length, so a label costs equally much for every message and every
+//! middleware.
 
 use crate::contract::{Fill, FrameMut};
 use crate::error::{Error, Result};
@@ -65,9 +66,9 @@ pub fn of_stamp(seconds: i64, nanoseconds: i64) -> i64 {
     seconds * SECOND_NS + nanoseconds
 }
 
-/// Restores the header that a message carried. An invalid label yields a header that every receiver rejects as
-/// malformed. A message carries no due time, so the restored header contains the sent time in its place; only the
-/// source records the due time.
+/// Restores a message's header from the label that the message carried as text. An invalid label yields a header that
+/// every receiver rejects as malformed. A message carries no due time, so the due time of the restored header is the
+/// sent time; only the source records the real due time.
 pub fn header_of(label: &[u8], sent_ns: i64, payload_bytes: usize) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     if let Some(header) = parse_label(label, sent_ns, payload_bytes) {
@@ -120,8 +121,7 @@ fn join_u32(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Encodes all digits at once, because a loop over single digits would cost more than all other work on a small
-/// message.
+/// Encodes all digits at once, because a loop over single digits costs more than all other work on a small message.
 fn encode_digits(numbers: [u32; 8]) -> Digits {
     let mut digits = [0; 64];
     for (eight, number) in digits.chunks_exact_mut(8).zip(numbers) {

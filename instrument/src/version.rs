@@ -1,7 +1,7 @@
 //! Finds the versions of libraries that cannot report their own version.
 
-/// Returns a crate's version from the adapter's lock file, which is read at build time. This workspace's lock file is
-/// three directories above the adapter's crate.
+/// Returns a crate's version from the adapter's lock file, which is read at build time. The lock file of hopmeter's own
+/// workspace is three directories above the adapter's crate.
 #[macro_export]
 macro_rules! library_version {
     ($crate_name:literal) => {

@@ -1,5 +1,5 @@
 //! Tests that recording a message allocates nothing. The allocator counts its calls. The test is a separate program,
-//! because every allocation of the process counts.
+//! because it counts every allocation of its process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,1 +1,1 @@
-"""Choose the next rounds of a run with a time budget, based on the results so far."""
+"""Decide which cells are measured next in a run that has a time budget, based on the results so far."""

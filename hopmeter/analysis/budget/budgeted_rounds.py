@@ -1,5 +1,7 @@
-"""Choose the rounds of a run with a time budget. The rounds alternate between the tables until every question is
-answered or the time is used up."""
+"""Decide which table a run with a time budget measures next.
+
+The rounds alternate between the tables until every question is answered or the time is used up.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ LAST_SHARE = 0.85
 
 
 class BudgetedRounds:
-    """Plans the rounds of a run with a time budget, one round at a time."""
+    """Plans a run that has a time budget, one measurement round at a time."""
 
     def __init__(
         self,
@@ -46,10 +48,12 @@ class BudgetedRounds:
         is_judged: IsJudged | None = None,
         in_question: InQuestion | None = None,
     ) -> None:
-        """Create the planner; `done` and `looks` restore the state of an interrupted run.
+        """Create the planner. To resume an interrupted run, pass its finished trials as `done` and its interim analyses
+        as `looks`.
 
-        `in_question` tells which transports may still be the best for a workload, so that flows are measured separately
-        only over these transports. If `in_question` is None, flows are measured separately over all transports.
+        `in_question` tells which transports may still be the best for a workload; only over these transports are the
+        workload's flows also measured on their own. If `in_question` is None, flows are measured on their own over
+        every transport.
         """
         self.budget_s = plan.scenario.budget_s or 0.0
         self.until = decision(plan.scenario.until, plan.scenario.require)
@@ -109,7 +113,8 @@ class BudgetedRounds:
         self._note_steal(result, is_repetition=bool(earlier))
 
     def _note_steal(self, result: TrialResult, is_repetition: bool) -> None:
-        """Mark a trial for repetition if the hypervisor stole too much CPU time. A trial is repeated at most once."""
+        """Mark a trial for repetition if the hypervisor stole too much CPU time during the trial. A trial is repeated
+        at most once."""
         share = result.steal_share or 0.0
         self._steal.append(share)
         if not is_repetition and result.round is not None and is_beyond_use(share, median(self._steal)):
@@ -131,7 +136,7 @@ class BudgetedRounds:
 
     @property
     def medians(self) -> list[tuple[Cell, float]]:
-        """Return each compared cell with the median of its trial medians in µs."""
+        """Return each compared cell, and the median of the medians of the cell's trials in µs."""
         seen = [each for table in self._tables if not table.level_only for each in self._seen.get(table.group, ())]
         values = {name: [each.value for each in seen if each.cell == name] for name in self._cells}
         return [(self._cells[name], median(each)) for name, each in values.items() if each]
@@ -155,7 +160,7 @@ class BudgetedRounds:
         """Return a repetition of each trial during which the hypervisor took too much CPU time, or an empty list if too
         little time is left.
 
-        If the run compares two versions, the trial of the other version is repeated too.
+        If the run compares two versions, the trials of both versions are repeated.
         """
         disturbed, self._disturbed = self._disturbed, {}
         rounds = dict(disturbed)
@@ -188,8 +193,8 @@ class BudgetedRounds:
     def _has_purpose(self, table: Table, cell: Cell) -> bool:
         """Return whether a cell still needs trials.
 
-        The separate measurement of a flow ends once its whole workload is no longer measured over the same transport.
-        The separate measurement also ends once another transport is significantly better for the workload.
+        A flow is measured on its own over a transport only while its workload is measured over that transport and no
+        other transport is significantly better for the workload.
         """
         beside = cell.comparison.beside
         if not beside:
@@ -222,8 +227,8 @@ class BudgetedRounds:
             self._look(table, share)
 
     def _rounds_that_fit(self, table: Table) -> int:
-        """Estimate how many rounds of a table fit into the budget, including the finished rounds. All unfinished tables
-        share the remaining time."""
+        """Estimate how many rounds of a table fit into the budget, including the finished rounds. The remaining time is
+        divided among all unfinished tables."""
         took_s = {each.group: self._mean_round_s(each) for each in self._tables}
         ahead = [replace(each) for each in self._tables if not each.is_decided and took_s[each.group] > 0]
         left_s = self.left_s
@@ -256,8 +261,8 @@ class BudgetedRounds:
         )
 
     def _look_last(self) -> None:
-        """Run a final interim analysis of each table that has new rounds since the previous analysis. The final
-        analysis uses the whole remaining significance level."""
+        """Run a final interim analysis of each table that was measured again since its previous analysis. The final
+        analysis uses all of the significance level that earlier analyses have not used."""
         for table in self._tables:
             is_new = not table.looks or table.looks[-1]["rounds"] < table.rounds
             if is_new and table.rounds and table.asks and not table.is_decided:
@@ -265,6 +270,6 @@ class BudgetedRounds:
 
     @property
     def looks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return all interim analyses (looks), keyed by table, for `run.json`. Each look lists its rounds, its
-        significance level and its open questions."""
+        """Return all interim analyses (looks), keyed by table, for `run.json`. Each look lists the number of finished
+        rounds, the significance level and the questions that are still open."""
         return {table.group: table.looks for table in self._tables if table.looks}

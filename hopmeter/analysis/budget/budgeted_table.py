@@ -25,7 +25,7 @@ ranked."""
 
 @dataclass
 class Table:
-    """The cells of a table and the state of their measurement."""
+    """The cells of one table, and how far their measurement has progressed."""
 
     group: str
     cells: list[Cell]
@@ -49,8 +49,8 @@ class Table:
 
     @property
     def asks(self) -> bool:
-        """Return whether interim analyses (looks) answer this table's question. A workload has no interim analyses,
-        because its rounds continue until the budget is used up."""
+        """Return whether interim analyses (looks) answer the question of this table. A workload has no interim
+        analyses, because its rounds continue until the budget is used up."""
         return not self.level_only and self.cells[0].workload is None
 
     @property
@@ -64,23 +64,24 @@ class Table:
 
     @property
     def open(self) -> frozenset[Question]:
-        """Return the questions that are still open."""
+        """Return the questions about the table that no interim analysis has answered yet."""
         return self.answer.asked - self.decided if self.answer else frozenset()
 
     @property
     def spent_level(self) -> float:
-        """Return the significance level that all interim analyses (looks) so far have used."""
+        """Return the sum of the significance levels of all finished interim analyses (looks)."""
         return float(sum(each["alpha"] for each in self.looks))
 
     def urgency(self) -> tuple[bool, float]:
-        """Return the sort key for choosing the next table. The table with the smallest sort key gets the next round.
+        """Return a sort key that determines which table is measured next. The next round measures the table with the
+        smallest sort key.
 
-        At first, all tables get equal numbers of rounds. A table pauses once it has as many rounds as the noise of its
-        open pairs requires. Once every table has its required number of rounds, further rounds are divided in
-        proportion to these required numbers.
+        At first, all tables are measured in equal numbers of rounds. A table pauses once it has been measured in as
+        many rounds as the noise of its undecided pairs requires. Once every table has reached its required number of
+        rounds, further rounds are divided in proportion to these numbers.
 
-        The estimated differences between cells do not affect which table is next. Measuring tables with apparent
-        differences for longer would lead to false significant differences.
+        The estimated differences between cells do not affect which table is measured next. If tables were measured for
+        longer because their cells seem to differ, some differences would falsely become significant.
         """
         if self.level_only:
             return False, self.rounds * self.least / LEVEL_ROUNDS
@@ -99,7 +100,7 @@ class Table:
 
 
 def table_of(plan: Plan, until: str, group: str, cells: list[Cell]) -> Table:
-    """Return the initial state of a table."""
+    """Return the state of a table before its first round."""
     level_only, least = all(shows_level(cell, plan) for cell in cells), least_rounds(plan.scenario)
     has_pairs = cells[0].workload is not None or sum(cell.comparison.ranked for cell in cells) > 1
     is_alone = UNITS.get(until) == "pairs" and not has_pairs
@@ -109,8 +110,8 @@ def table_of(plan: Plan, until: str, group: str, cells: list[Cell]) -> Table:
 
 
 def _rare(cells: list[Cell], until: str) -> frozenset[str]:
-    """Return the references that take part in only some of the rounds. The set is empty unless the table's question
-    compares pairs of choices."""
+    """Return the ids of the reference cells that are measured only in some of the rounds. Return an empty set unless
+    the run's question compares pairs of installable transports."""
     chosen = {cell.id for cell in choices(cells)}
     is_special = any(cell.workload is not None or cell.comparison.counterpart for cell in cells)
     if UNITS.get(until) != "pairs" or len(chosen) < 2 or is_special:

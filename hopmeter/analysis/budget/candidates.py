@@ -1,5 +1,5 @@
-"""Find the transports that may still be the best for a workload. Once a transport cannot be the best, flows are no
-longer measured separately over this transport."""
+"""Find the transports that may still be the best for a workload. Once a transport can no longer be the best for a
+workload, the workload's flows are no longer measured on their own over this transport."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ Measure = Callable[[Cell, TrialResult], Sequence[Mapping[str, Any]]]
 
 
 def measure_trials(folder: RunFolder) -> Measure:
-    """Return a function that computes the values of a workload trial from its samples."""
+    """Return a function that analyses a trial of a workload and returns the measured values of the workload, its flows
+    and its paths."""
 
     def measure(cell: Cell, result: TrialResult) -> list[dict[str, Any]]:
         judged = [(part, examine(part, result, folder)) for part in rows_of(cell)]
@@ -47,8 +48,8 @@ class InQuestion:
             self._rankings = {}
 
     def includes(self, cell: str) -> bool:
-        """Return whether the transport of this workload cell may still be the best. Return True for transports without
-        a rank."""
+        """Return whether the transport of the given workload cell may still be the best for this workload. Always
+        return True for transports that are not ranked."""
         if not self._rankings:
             known = {trial["cell"] for trial in self._trials}
             rows = {each: {"status": "ok" if each in known else "failed"} for each in self._cells}

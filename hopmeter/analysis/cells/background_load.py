@@ -18,7 +18,7 @@ UNITS = {"background_cpu_percent": "% of each core", "background_memory_gb_s": "
 
 
 def columns(trials: Sequence[TrialResult]) -> dict[str, float | None]:
-    """Return the median over all trials of each kind of background load, or None for a kind that was not requested."""
+    """Return each kind of background load as the median over all trials, or None for a kind that was not requested."""
     known = {name: [value for each in trials if (value := getattr(each, name)) is not None] for name in ACHIEVED}
     return {name: median(values) if values else None for name, values in known.items()}
 

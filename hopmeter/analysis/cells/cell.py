@@ -82,7 +82,7 @@ def _measure(cell: Cell, trial: TrialResult, folder: RunFolder) -> Measured:
 
 
 def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, Any]:
-    """Return the row of a cell from its measured trials."""
+    """Return the `cells.parquet` row of a cell, computed from the cell's measured trials."""
     repeated = sum(is_repeated(each.result) for each in trials)
     trials = [each for each in trials if not is_repeated(each.result)]
     good = [each for each in trials if each.measured]
@@ -132,8 +132,8 @@ def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
 
 
 def _lag_share(trials: Sequence[Measured]) -> float | None:
-    """Return the lag of the last messages of a trial as a share of the schedule's length: the largest of all pairs, and
-    the median over the trials."""
+    """Return the lag of a trial's last messages as a fraction of the schedule's length. In each trial the pair with the
+    largest lag counts, and the median over the trials is returned."""
     found = [max(lags) for trial in trials if (lags := [pace.lag for pace in trial.paces if pace.lag is not None])]
     return median(found) if found else None
 
@@ -289,14 +289,14 @@ def _states(latency: str, columns: Mapping[str, Any]) -> dict[str, State]:
 
 
 def missing(trials: Sequence[Measured], latency: str) -> list[int]:
-    """Return, for each trial, the number of messages that lack an end time for the latency with this name."""
+    """Return, for each trial, the number of messages for which the named latency has no end time."""
     return [trial.missing[latency] for trial in trials]
 
 
 def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[Measured]) -> int | None:
-    """Return how many trials of this length are needed for a p99 with a confidence interval.
+    """Return how many trials of the current length are needed to give p99 a confidence interval.
 
-    Return None if the trials so far are enough, or if p99 falls on a lost message.
+    Return None if there are already enough trials, or if p99 falls on a lost message.
     """
     if columns["p99_state"] == "lost":
         return None
@@ -308,7 +308,8 @@ def _rounds_for_p99(latency: str, columns: Mapping[str, Any], trials: Sequence[M
 
 
 def _chain(cell: Cell, trials: Sequence[Measured]) -> dict[str, Any]:
-    """Return the median and the p90 of the end-to-end latency per hop, with confidence intervals."""
+    """Return the median and the p90 of the end-to-end latency divided by the number of hops, with confidence
+    intervals."""
     pieces = [trial.latencies.get(CHAIN, []) for trial in trials]
     whole = summary(CHAIN, pieces, missing(trials, CHAIN), ("p50", "p90"))
     names = [f"{each}{end}_us" for each in ("p50", "p90") for end in ("", "_low", "_high")]

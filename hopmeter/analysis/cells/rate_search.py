@@ -37,7 +37,8 @@ other programs would count as overload."""
 
 
 def limits_of(search: Search, require: Iterable[str]) -> list[Requirement]:
-    """Return the limits that a rate must keep: the requirements of the scenario, and the search's `bound_p99`."""
+    """Return the limits that a sustainable rate must keep: the requirements of the scenario, and the search's
+    `bound_p99`."""
     known = [parse(each) for each in require]
     if search.bound_us is not None:
         known.append(Requirement(f"p99 <= {search.bound_p99}", "p99", search.bound_us, inclusive=True))
@@ -45,10 +46,10 @@ def limits_of(search: Search, require: Iterable[str]) -> list[Requirement]:
 
 
 def why_not(row: Row, limits: Sequence[Requirement]) -> str:
-    """Return why the transport did not sustain a rate, or an empty string if the rate was sustained. Without a limit on
-    lost messages, no message may be lost.
+    """Return why the transport did not sustain a rate, or an empty string if the rate was sustained. Unless a limit on
+    lost messages is set, a single lost message means that the rate was not sustained.
 
-    A step of a repeated search may queue messages, unless the queue grows.
+    In a repeated search, messages may wait in a queue as long as the queue does not grow.
     """
     repeated = row.get("search_round") is not None
     if row["status"] != "ok" and not (repeated and row["status"] == "saturated"):
@@ -62,7 +63,7 @@ def why_not(row: Row, limits: Sequence[Requirement]) -> str:
 
 
 def _delay(row: Row) -> str:
-    """Return how far the source or the messages fell behind, or an empty string if they kept up."""
+    """Return how far the source or the messages fell behind schedule, or an empty string if they kept up."""
     if row["lag_share"] is None or row["lag_share"] <= MOST_LAG:
         return ""
     sent, due = row["achieved_hz"] or 0.0, row["rate_hz"]
@@ -72,7 +73,7 @@ def _delay(row: Row) -> str:
 
 
 def _miss(row: Row, limit: Requirement) -> str:
-    """Return why a row exceeds a limit, or an empty string."""
+    """Return why a row exceeds a limit, or an empty string if the row keeps the limit."""
     if limit.metric in LATENCIES.values():
         return _latency_miss(row, limit)
     if limit.metric == "lost":
@@ -85,8 +86,8 @@ def _miss(row: Row, limit: Requirement) -> str:
 
 
 def _latency_miss(row: Row, limit: Requirement) -> str:
-    """Return why a percentile exceeds its limit, or an empty string. If the trial has too few messages for the
-    percentile, the maximum latency must stay within the limit."""
+    """Return why a percentile exceeds its limit, or an empty string if the percentile keeps its limit. If the trial has
+    too few messages for the percentile, the maximum latency must stay within the limit."""
     name = limit.metric if row[f"response_{limit.metric}_us"] is not None else "max"
     took, error = row[f"response_{name}_us"], row.get("clock_uncertainty_us") or 0.0
     if took is None:
@@ -133,7 +134,7 @@ class Hunt:
 
     def _next_of_round(self, steps: Sequence[Cell], number: int) -> Cell | None:
         """Return the next step of a search in a round, or None if the search has finished the round or cannot find a
-        rate."""
+        sustainable rate."""
         rows = {step.id: self._judged_row(step) for step in steps}
         held = {
             row["rate_hz"]: row["search_failed"] is None
@@ -149,8 +150,8 @@ class Hunt:
         return None if rate is None else further(self._scenario, steps, rate, number)
 
     def _near_hz(self, steps: Sequence[Cell], rows: Mapping[str, Row]) -> float:
-        """Return a rate near the result of a search: the rate of the last finished round, or the scale that the flood
-        shows."""
+        """Return a rate near the expected result of a search: the result of the last finished round or, before any
+        round is finished, an estimate from the flood."""
         if found := rates_by_round(steps, rows):
             return found[max(found)]
         flood = flood_hz(rows[steps[0].id])

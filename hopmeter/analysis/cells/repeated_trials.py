@@ -10,8 +10,8 @@ from hopmeter.model.trial import TrialResult
 
 
 def set_aside_repeated(trials: Sequence[TrialResult]) -> list[TrialResult]:
-    """Return all trials of a cell, with the replaced trials marked as not good. If a round has several good trials of
-    the cell, only the last good trial counts."""
+    """Return all trials of a cell; trials that were replaced by a repetition are marked as not good. If a round has
+    several good trials of the cell, only the last good trial counts."""
     last = {trial.round: trial.trial for trial in trials if trial.good}
     return [_set_aside(trial) if _is_earlier(trial, last) else trial for trial in trials]
 

@@ -64,8 +64,8 @@ def applies(wanted: Requirement, cell: Cell) -> bool:
 
 
 def row_evidence(wanted: Requirement, row: Values, alpha: float) -> Evidence:
-    """Return the evidence on the median or the CPU use from the columns of a row, or empty evidence for any other
-    metric."""
+    """Return the evidence from the row's columns for a requirement on the median or the CPU use, and empty evidence for
+    any other requirement."""
     if wanted.metric not in COLUMNS:
         return Evidence()
     low, point, high = (row.get(COLUMNS[wanted.metric].format(end)) for end in ("_low", "", "_high"))
@@ -93,7 +93,8 @@ def _from_interval(wanted: Requirement, at_95: Bounds, trials: int, alpha: float
 
 
 def _rounds(bounds: Bounds, limit: float, trials: int) -> int | None:
-    """Return how many rounds make the interval exclude the limit, or None if the estimate is too close to the limit."""
+    """Return how many rounds make the interval exclude the limit, or None if the measured value is too close to the
+    limit."""
     low, point, high, end = (math.log(each) for each in (*bounds, limit)) if bounds[0] > 0 else (*bounds, limit)
     half, distance = max(high - point, point - low), abs(end - point)
     times = (half / distance) ** 2 if distance else math.inf
@@ -101,8 +102,8 @@ def _rounds(bounds: Bounds, limit: float, trials: int) -> int | None:
 
 
 def _tail(wanted: Requirement, trials: Sequence[Measured], latency: str, alpha: float) -> Evidence:
-    """Return the confidence interval of a tail percentile in µs. The upper bound is infinite if too many messages were
-    lost."""
+    """Return the confidence interval of a tail percentile in µs. The interval's upper bound is infinite if too many
+    messages were lost."""
     pooled, parts = join([trial.latencies.get(latency, []) for trial in trials])
     lost = missing(trials, latency)
     if not len(pooled):

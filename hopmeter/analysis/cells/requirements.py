@@ -22,15 +22,16 @@ class Judge:
     """Judges the requirements of one cell. A judge stores intervals instead of samples, to save memory."""
 
     def __init__(self, cell: Cell, trials: Sequence[Judged], required: Sequence[str], alpha: float = ALPHA) -> None:
-        """Compute the intervals from the samples of the good trials. `alpha` is the significance level. An interim
-        analysis (look) passes a smaller level and gets wider intervals."""
+        """Compute the confidence intervals of the required metrics from the samples of the good trials. `alpha` is the
+        significance level. An interim analysis (look) passes a smaller significance level and therefore gets wider
+        intervals."""
         self._wanted = [] if cell.dropped else [each for each in map(parse, required) if applies(each, cell)]
         self._alpha = alpha
         self._from_samples = sample_evidence(cell, trials, self._wanted, alpha)
 
     def columns(self, row: Values) -> dict[str, Any]:
-        """Return the `require…` columns, or no columns if no requirement applies. `row` is the cell's row, which
-        contains the median and the CPU use."""
+        """Return the `require…` columns, or no columns if no requirement applies to the cell. `row` is the cell's row,
+        which contains the median and the CPU use."""
         if not self._wanted:
             return {}
         found = [self._from_samples.get(each.text) or row_evidence(each, row, self._alpha) for each in self._wanted]

@@ -17,8 +17,9 @@ CODE = "W-SETTING"
 
 
 def setting_warnings(cell: Cell, columns: Values) -> list[str]:
-    """Return a warning for each transport setting that may explain why a row lost messages or was overloaded. Messages
-    that are lost before the first message need no setting, because the link did not exist yet."""
+    """Return a warning for each transport setting that may explain why a row lost messages or was overloaded. Losses
+    before the first message that arrived cause no warning, because the link did not exist yet and no setting would
+    help."""
     symptoms = [*(["lost"] if columns["lost"] else []), str(columns["status"])]
     known = manifest.every().get(cell.axes.transport)
     if known is None or cell.is_whole_workload or cell.path or cell.axes.begins_at_once:

@@ -19,7 +19,7 @@ Value = Callable[[Cell, TrialResult], float | None]
 
 
 def median_us(folder: RunFolder) -> Value:
-    """Return a function that computes a trial's median headline latency from any number of messages."""
+    """Return a function that computes a trial's median headline latency, even if the trial has very few messages."""
 
     def value(cell: Cell, result: TrialResult) -> float | None:
         measured = examine(cell, result, folder).measured
@@ -29,10 +29,10 @@ def median_us(folder: RunFolder) -> Value:
 
 
 def percentile_columns(cell: Cell, measured: Measured) -> dict[str, float | None]:
-    """Return the percentiles of a trial in µs, by column name of `trials.parquet`.
+    """Return the percentiles of a trial in µs, keyed by column name of `trials.parquet`.
 
-    A percentile is None if the trial has too few messages. `median_us`, and the `p99_us` of a flow, need no minimum
-    number of messages.
+    A percentile is None if the trial has too few messages. `median_us`, and the `p99_us` of a flow, are computed even
+    if there are very few messages.
     """
     names = ("median_us",) if cell.workload is None else ("median_us", "p99_us")
     found = dict(zip(names, headline_percentiles_us(cell, measured, (0.5, 0.99)[: len(names)]), strict=True))
@@ -48,8 +48,8 @@ def _resolved_percentiles(name: str, measured: Measured) -> dict[str, float | No
 
 
 def headline_percentiles_us(cell: Cell, measured: Measured, shares: Sequence[float]) -> list[float | None]:
-    """Return percentiles of a trial's headline latency in µs, from any number of messages. A percentile that falls on a
-    lost message is None."""
+    """Return percentiles of a trial's headline latency in µs, even if the trial has very few messages. A percentile
+    that falls on a lost message is None."""
     pieces = [piece for piece in measured.latencies.get(headline(cell), []) if len(piece)]
     if not pieces:
         return [None] * len(shares)

@@ -15,10 +15,11 @@ from hopmeter.store.samples import NONE_NS, Samples, Times
 
 
 def turn_medians_us(cell: Cell, trial: TrialResult, folder: RunFolder) -> list[float | None] | None:
-    """Return the median response in µs of each turn of this side, or None if the trial is not part of a duet.
+    """Return the median response time, in µs, of each turn of one side of a duet, or None if the trial is not part of a
+    duet.
 
-    The median of a turn without messages is None. The first turns contain only warm-up messages, so their median is
-    None. Raises StoreError if the samples are damaged.
+    The median of a turn without messages is None. The median of a turn that contains only warm-up messages is None.
+    Raises StoreError if the samples are damaged.
     """
     if not trial.good or trial.turn_s is None:
         return None
@@ -37,8 +38,8 @@ def _median_us(took_ns: Times) -> float | None:
 
 
 def _turns_and_responses(pair: Pair, trial: TrialResult) -> tuple[Times, Times]:
-    """Return the turn number and the response of each message. The response is NONE_NS if the message did not reach
-    every receiver."""
+    """Return the turn number and the response time of each message. The response time is NONE_NS if the message did not
+    reach every receiver."""
     due, done = pair.due_times, pair.completion_times
     known = due != NONE_NS
     turn_ns = round((trial.turn_s or 0.0) * 1e9)

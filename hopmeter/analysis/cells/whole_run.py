@@ -34,7 +34,7 @@ Values = dict[str, Any]
 
 
 def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the rows of all cells of a run, and store the values of each trial in the run folder.
+    """Return the rows of all cells of a run, and store the measured values of each trial in the run folder.
 
     A damaged trial or cell does not affect the other rows.
     """
@@ -85,7 +85,8 @@ def _complete_workloads(
 
 
 def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:
-    """Return the measured values of a trial, or no values if the trial failed. The cell may be a flow or a path."""
+    """Return the measured values of a trial, or no values if the trial failed. The trial's cell may be a flow or a path
+    of a workload."""
     if trial.measured is None:
         return {}
     counts = asdict(trial.measured.counts) | {"lost": trial.measured.counts.lost}

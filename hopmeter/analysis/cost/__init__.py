@@ -1,1 +1,1 @@
-"""The costs of messages in CPU, memory and stolen time, the limiting resource, and the causes of slow messages."""
+"""Compute the CPU time, memory and stolen time of messages, find the limiting resource, and explain slow messages."""

@@ -86,7 +86,7 @@ def processes(row: Row) -> tuple[Process, ...]:
 
 
 def _mean_by_process(row: Row, trial: Mapping[str, Any]) -> dict[int, float]:
-    """Return the mean CPU use of each process, by process id."""
+    """Return the mean CPU use of each process, keyed by process id."""
     percents: dict[int, list[float]] = {}
     for each in _samples(row, trial):
         percents.setdefault(each["pid"], []).append(each["percent"])

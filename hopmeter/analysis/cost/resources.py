@@ -1,4 +1,4 @@
-"""Compute the resources used per message: CPU, context switches, memory and bytes on the loopback device."""
+"""Compute the resources used per message: CPU time, context switches, memory and bytes on the loopback device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SENDERS = ("source", "client", "relay")
 
 
 def results_of_transport(cell: Cell, trials: Sequence[TrialResult]) -> list[TrialResult]:
-    """Return the trials; if the cell is a flow, keep only the nodes that use its transport."""
+    """Return the trials of a cell; for a flow, keep only the nodes that use the flow's transport."""
 
     def is_used(node: Mapping[str, Any]) -> bool:
         return not cell.flow or str(node.get("carrier", cell.axes.transport)).split()[0] == cell.axes.transport
@@ -28,8 +28,8 @@ def results_of_transport(cell: Cell, trials: Sequence[TrialResult]) -> list[Tria
 
 
 def resources(trials: Sequence[TrialResult], messages: int) -> dict[str, Any]:
-    """Return the resource columns of the good trials. `messages` is the number of messages that the sources
-    recorded."""
+    """Return the resource columns of a cell, computed from its good trials. `messages` is the number of messages that
+    the sources recorded."""
     if not messages or not any(_readings(trial) for trial in trials):
         return {}
     return {
@@ -95,7 +95,7 @@ def _spun_us(node: Mapping[str, Any]) -> float:
 def _cpu_us(trials: Sequence[TrialResult]) -> float:
     """Return the CPU time of all nodes in µs.
 
-    The time that a source spins to send on time is excluded, because only the instrument needs this time.
+    The time that a source spins to send on time is excluded, because hopmeter, not the transport, uses this time.
     """
     pacing_us = sum(sum_counter(trial, "pacing_ns") for trial in trials) / 1000
     return max(0.0, _sum(trials, "user_us") + _sum(trials, "system_us") - pacing_us)
@@ -132,7 +132,7 @@ def reports(trials: Sequence[TrialResult]) -> dict[str, Any]:
 
 
 def _forward_copies(trials: Sequence[TrialResult]) -> float | None:
-    """Return how many payload copies relays and servers made per sent message."""
+    """Return how often relays and servers copied the payload per sent message."""
     sent = sum(sum_counter(trial, "sent", SENDERS) for trial in trials)
     return sum(sum_counter(trial, "copies") for trial in trials) / sent if sent else None
 
@@ -194,7 +194,7 @@ def losses(trials: Sequence[TrialResult]) -> list[str]:
 
 
 def _facts(trials: Sequence[TrialResult], fact: str) -> list[str]:
-    """Return the lines that all nodes report under the name `fact`, without duplicates."""
+    """Return the lines that the nodes report under the name `fact`, without duplicates."""
     said = (node.get("facts", {}).get(fact) for trial in trials for node in trial.nodes)
     return list(dict.fromkeys(line for each in said for line in str(each or "").splitlines() if line))
 
@@ -214,7 +214,7 @@ def cpu_percent(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _sum_of_means(rows: Sequence[dict[str, Any]]) -> float:
-    """Return the sum of the processes' mean CPU uses."""
+    """Return the sum of the mean CPU use of all processes."""
     percents: dict[int, list[float]] = {}
     for row in rows:
         percents.setdefault(row["pid"], []).append(row["percent"])

@@ -1,5 +1,4 @@
-"""Explain why a cell's slowest messages are slow: attribute their latency to what the threads did while the messages
-were on their way."""
+"""Explain a cell's slowest messages by what the threads did while these messages were on their way."""
 
 from __future__ import annotations
 
@@ -66,8 +65,8 @@ def why_columns(cell: Cell, run: Path) -> dict[str, Any]:
 
 
 def _failure(cell: Cell, result: TrialResult) -> str:
-    """Return why the extra trial for the `why_…` columns failed. A node of an older version makes the extra trial fail,
-    because such a node rejects the key `readings` in its spec."""
+    """Return why the extra trial for the `why_…` columns failed. If an older version of hopmeter built a node, the
+    extra trial fails, because the node rejects the key `readings` in its spec."""
     if "unknown field `readings`" not in result.reason:
         return with_remedy(result.reason, result.remedy)
     said = "the node was built before it could read its threads' counters; run"
@@ -117,7 +116,7 @@ NO_SCHEDSTAT = (
 
 
 def _shares(parts: Numbers, latency: Numbers, has_queue: bool) -> dict[str, float | None]:
-    """Return the fraction of the messages' total latency that each part of the latency takes."""
+    """Return what fraction of the messages' total latency each part of the latency makes up."""
     whole = max(1.0, latency.sum())
     shares: dict[str, float | None] = {f"why_{name}": parts[:, at].sum() / whole for at, name in enumerate(PARTS)}
     shares["why_unknown"] = max(0.0, 1 - parts.sum() / whole)
@@ -198,8 +197,8 @@ class _Way:
             self._add(client, lane.replied, lane.decoded, sends, chosen)
 
     def _add(self, thread: ThreadTime, start: Times, end: Times, own: Times, chosen: NDArray[np.intp]) -> Numbers:
-        """Add the time in each state of a thread between `start` and `end`. Before the time `own`, the thread handles
-        other messages; from `own` on, the thread handles this message."""
+        """Add the time that a thread spent in each state between `start` and `end`. Before the time `own`, the thread
+        handles other messages; from `own` on, the thread handles this message."""
         seqs = self._seqs[chosen]
         begin, finish = start[seqs], end[seqs]
         turn = np.clip(own[seqs], begin, np.maximum(begin, finish))

@@ -16,7 +16,7 @@ Numbers = NDArray[np.float64]
 
 
 class Mark(IntEnum):
-    """The event at which a thread read its counters."""
+    """The point in handling a message at which a thread reads its counters."""
 
     SEND = 0
     SENT = 1
@@ -25,7 +25,7 @@ class Mark(IntEnum):
 
 
 class Use(IntEnum):
-    """The states of a thread that waits for a message or handles one."""
+    """What a thread does at a given time, such as sleeping or waiting for a core."""
 
     ASLEEP = 0
     RUNNING = 1
@@ -61,8 +61,8 @@ class ThreadTime:
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
-        """Return the asleep, running, stolen and queued times of each interval. All times of an interval are zero if
-        its two readings come from different threads."""
+        """Return how long the thread was asleep, running, deprived of its core, and queued for a core, for each
+        interval between readings. All times of an interval are zero if its two readings come from different threads."""
         spans = np.diff(self._at)
         running = np.clip(np.diff(self._readings["cpu_ns"]), 0, spans)
         queued = np.diff(self._readings["queued_ns"]) if self.has_queue else np.zeros(len(spans))
@@ -90,14 +90,15 @@ class ThreadTime:
         return knots, np.concatenate([np.zeros((1, len(Use))), steps.reshape(-1, len(Use)).cumsum(axis=0)])
 
     def between(self, start: Times, end: Times) -> Numbers:
-        """Return the time in each state between `start` and `end`, with one row per message. The time before the first
-        reading and after the last reading counts as zero."""
+        """Return the time that the thread spent in each state between `start` and `end`, with one row per message. The
+        time before the first reading and after the last reading counts as zero."""
         knots, curves = self._curves
         end = np.maximum(start, end)
         return np.stack([np.interp(end, knots, each) - np.interp(start, knots, each) for each in curves.T], axis=1)
 
     def times_of(self, mark: Mark, messages: int) -> Times:
-        """Return when the thread reached a mark for each message, or NONE_NS if the thread did not reach the mark."""
+        """Return when the thread reached a mark for each message, or NONE_NS for messages for which the thread did not
+        reach the mark."""
         chosen = self._readings[self._readings["mark"] == mark]
         out = np.full(messages, NONE_NS)
         known = chosen["seq"] < messages
@@ -115,7 +116,7 @@ class ThreadTime:
 
 
 def _even(sums: Numbers) -> Numbers:
-    """For a thread that handles a message, return the time in each state during one step of each interval."""
+    """For intervals in which a thread handles a message, return the time in each state during one model step."""
     asleep, running, stolen, queued = (sums[:, use] / STEPS for use in range(STEPS))
     nothing = np.zeros(len(sums))
     return np.stack([nothing, nothing, stolen, queued, running, asleep], axis=1)

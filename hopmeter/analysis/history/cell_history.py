@@ -77,7 +77,7 @@ class History:
     """The minimum number of runs needed to detect a change in one series."""
 
     def of(self, row: Row) -> dict[str, Series]:
-        """Return the series of a cell, by metric. `row` must be the cell's newest valid row."""
+        """Return the series of a cell, keyed by metric. `row` must be the cell's newest valid row."""
         return self._of_cell[id(row)]
 
     @cached_property
@@ -108,8 +108,8 @@ class History:
 
 
 def _origins(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return a name for each combination of machine and scenario. The name omits the machine if all combinations have
-    the same machine, and likewise the scenario."""
+    """Return a name for each combination of machine and scenario. The name omits the machine or the scenario if all
+    combinations have the same one."""
     several = [len({pair[place] for pair in pairs}) > 1 for place in (0, 1)]
     return {pair: ", ".join(word for word, differs in zip(pair, several, strict=True) if differs) for pair in pairs}
 
@@ -128,8 +128,8 @@ def history(runs: Sequence[Run]) -> History:
 
 
 def _values(series: Series) -> list[float]:
-    """Return the values, or their logarithms if all values are positive. Logarithms have more uniform noise, because
-    the noise of latencies is multiplicative."""
+    """Return the values of a series, or the logarithms of the values if all values are positive. Logarithms have more
+    uniform noise, because the noise of latencies is multiplicative."""
     values = [point.value for point in series.points]
     return [math.log(value) for value in values] if min(values) > 0 else values
 
@@ -137,7 +137,7 @@ def _values(series: Series) -> list[float]:
 def _rows(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Row]]:
     """Return the valid rows of each cell on each machine, sorted by machine, conditions and scenario.
 
-    The old side of a run with `--against` is left out, because no other run measures the version of the old side.
+    In a run with `--against`, the old version's rows are left out, because no other run measures that version.
     """
     found: dict[tuple[Any, ...], list[Row]] = {}
     machines = machine_names.machines(runs)

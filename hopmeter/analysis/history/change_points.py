@@ -1,8 +1,8 @@
 """Find level changes in many series, and limit the rate of false changes over all series together.
 
 The test statistic is the largest standardised difference between the means on both sides of a split, with outliers
-clipped. Random shuffles of the series show how likely such a difference is without a change, so no distribution of the
-values is assumed.
+clipped. Random shuffles of the series show how likely so large a difference is without a change, so no distribution of
+the values is assumed.
 
 A series with a significant change is split at the change, and both parts are tested again. At each step, the
 Benjamini-Hochberg procedure corrects the p-values over all series. Finally, a change is removed if a steady drift
@@ -106,8 +106,8 @@ def least_length(series: int) -> int:
     """Return the approximate minimum length of a series in which a change can be found, given the number of tested
     series.
 
-    A change in the middle of a series is easiest to detect, because only two of all orders of the values show so large
-    a difference.
+    A change in the middle of a series is easiest to detect, because only two of all permutations of the values show so
+    large a difference.
     """
     length = 2 * SHORTEST
     while 2 / comb(length, length // 2) > ALPHA / max(1, series):
@@ -151,7 +151,7 @@ def _median(values: Values) -> float:
 
 
 def _p_value(random: np.random.Generator, values: Values, score: float, most: int) -> float:
-    """Return the fraction of shuffles with at least the given score. The values must have a mean of 0."""
+    """Return the fraction of random shuffles that reach at least the given score. The values must have a mean of 0."""
     larger = shuffles = 0
     while shuffles < most and larger < ENOUGH:
         size = min(max(FIRST_SHUFFLES, shuffles), most - shuffles, max(1, BLOCK // len(values)))

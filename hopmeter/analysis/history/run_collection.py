@@ -17,9 +17,9 @@ from hopmeter.store.pack import SUFFIX
 def read_runs(places: Sequence[Path], trials: bool = True) -> list[Run]:
     """Read the given runs and all runs in the given directories, and return them in chronological order.
 
-    If a run has copies, such as a packed run or a baseline, only one copy is returned. An unreadable run inside a
-    directory is skipped with a warning. Raises HopmeterError if a run named by its own path is unreadable, or if no run
-    is found.
+    If several copies of a run are found, such as a packed run or a baseline, only one copy is returned. An unreadable
+    run inside a directory is skipped with a warning. Raises HopmeterError if no run is found, or if a run that the user
+    named directly is unreadable.
     """
     found: dict[tuple[str, ...], Run] = {}
     seen: set[Path] = set()

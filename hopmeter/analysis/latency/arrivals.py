@@ -62,7 +62,7 @@ class Arrivals:
 
     @property
     def duplicate_count(self) -> int:
-        """The number of repeated arrivals of the same message."""
+        """The number of arrivals that repeat a message that had already arrived."""
         return len(self._seqs) - self.received_count
 
     @property

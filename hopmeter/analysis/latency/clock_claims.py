@@ -1,9 +1,9 @@
 """Limit hopmeter's claims about one-way latencies between hosts to the accuracy of the hosts' clocks. docs/method.md
 has the rules.
 
-Apart from the clock residual, all cells with the same hosts share the same error of the clock offset. The residual
-alone therefore limits claims about differences between cells. The full clock uncertainty limits claims about levels,
-ratios and deadlines.
+All cells with the same hosts share one error of the clock offset; only a small residual differs between trials. Claims
+about differences between cells are therefore limited by the clock residual alone. The full clock uncertainty limits
+claims about levels, ratios and deadlines.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def widen_level(bounds: Bounds, uncertainty_us: float) -> Bounds:
 def claim_latencies(columns: Values, uncertainties: Mapping[str, ClockUncertainty], headline: str) -> dict[str, Any]:
     """Return new column values for each latency that starts on one clock and ends on another.
 
-    The intervals of these latencies are widened by the clock uncertainty. If a latency's median is below the clock
-    uncertainty, its columns become None, unless the latency is the headline.
+    The confidence interval of a latency that spans two clocks is widened by the clock uncertainty. If a latency's
+    median is below the clock uncertainty, its columns become None, unless the latency is the headline.
     """
     claimed: dict[str, Any] = {}
     for name, each in uncertainties.items():
@@ -108,8 +108,8 @@ def coarse_deadline_warning(cell: Cell, columns: Values) -> list[str]:
 
 
 def claim_ranking(ranking: Ranking, rows: Mapping[str, Values]) -> Ranking:
-    """Return the ranking, limited to the differences that the clocks can resolve. All cells must run on the same
-    hosts."""
+    """Return the ranking, limited to the differences that the clocks can resolve. All cells of the ranking must run on
+    the same hosts."""
     clock = largest_of_rows(rows[cell] for cell in ranking.cells if cell in rows)
     if clock is None:
         return ranking

@@ -34,7 +34,7 @@ class MissedCount:
     """The number of messages that count as being in time but may be late, given the clock uncertainty."""
 
     def __add__(self, other: MissedCount) -> MissedCount:
-        """Return the sums of two counts; `longest` is the larger of the two values."""
+        """Return the sums of two counts; `longest` is the larger of the two `longest` values."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__}
         return MissedCount(**sums | {"longest": max(self.longest, other.longest)})
 

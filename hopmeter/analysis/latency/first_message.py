@@ -1,6 +1,6 @@
-"""Measure how long a trial takes to its first message, and how many messages are lost before it.
+"""Measure how long a trial takes until its first message arrives, and how many messages are lost before then.
 
-The source of such a trial sends from the moment at which its own end is open. docs/method.md defines each moment.
+If a trial measures the first message, its source starts to send as soon as its own link end is open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ LOSSES = ("lost_at_start", "lost_after_open")
 
 @dataclass(frozen=True)
 class FirstMessage:
-    """The moments of a trial until its first message, on CLOCK_MONOTONIC, and the messages lost before."""
+    """The moments of a trial until its first message arrives, on CLOCK_MONOTONIC, and the number of messages lost
+    before then."""
 
     spawned_ns: int
     """When the launcher started the first program."""
@@ -49,8 +50,8 @@ class FirstMessage:
     def parts_us(self) -> dict[str, float]:
         """Return the parts of the time to the first message in µs, or an empty dict if a receiver got no message.
 
-        A callback may receive the first message before the call that opens its end has returned. The opening then ends
-        with the first message.
+        A callback may receive the first message before the call that opens the link end has returned; the opening part
+        then ends with this message.
         """
         if self.first_arrival_ns is None:
             return {}
@@ -61,7 +62,7 @@ class FirstMessage:
 
 @dataclass(frozen=True)
 class _Receiver:
-    """What one receiver got: its first arrival, and the messages lost before."""
+    """What one receiver got: its first arrival, and the number of messages lost before that arrival."""
 
     arrived_ns: int | None
     lost_due: Times
@@ -69,21 +70,22 @@ class _Receiver:
 
 
 def find_first_message(cell: Cell, result: TrialResult, samples: Samples) -> FirstMessage:
-    """Return the moments of a trial whose source sent at once.
+    """Return the moments of a trial whose source sent without waiting for the receivers.
 
-    Raises StoreError if the samples are missing or damaged, or if a node did not report its moments.
+    Raises StoreError if the samples are missing or damaged, or if a node did not report when it started.
     """
     return _combine(result, list(_receivers(cell, samples)))
 
 
 def cell_columns(trials: Sequence[FirstMessage]) -> dict[str, float]:
-    """Return the medians of the parts and of the losses over the trials in which a message arrived."""
+    """Return the median of each part of the start-up time, and the median loss, over the trials in which a message
+    arrived."""
     found = [values for each in trials if (values := _values(each))]
     return {name: median(each[name] for each in found) for name in found[0]} if found else {}
 
 
 def trial_columns(first: FirstMessage) -> dict[str, Any]:
-    """Return the moments and losses of a trial, by column of `trials.parquet`."""
+    """Return a trial's moments until the first message, and its losses, keyed by column of `trials.parquet`."""
     return {name: getattr(first, name) for name in FirstMessage.__dataclass_fields__}
 
 
@@ -92,10 +94,10 @@ def _values(first: FirstMessage) -> dict[str, float]:
 
 
 def _moments(result: TrialResult) -> tuple[int, int, int]:
-    """Return when the first node was started, when the last node had loaded its libraries, and when the last end was
-    open.
+    """Return when the first node was started, when the last node had loaded its libraries, and when the last link end
+    was open.
 
-    Raises StoreError if a node did not report its moments, because an older version built the node.
+    Raises StoreError if a node did not report when it started, because an older version of hopmeter built the node.
     """
     nodes = [node for node in result.nodes if node.get("endpoints")]
     try:

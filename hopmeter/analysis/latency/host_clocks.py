@@ -31,7 +31,8 @@ class ClockUncertainty:
         return cls(max(each.uncertainty_ns for each in found), max(each.residual_ns for each in found))
 
     def divide(self, parts: int) -> ClockUncertainty:
-        """Return the uncertainty of a latency that is divided by `parts`."""
+        """Return the uncertainty of a latency after it is divided by `parts`, as is a round trip by its number of
+        hops."""
         return ClockUncertainty(self.whole_ns / parts, self.residual_ns / parts)
 
     def __or__(self, other: ClockUncertainty) -> ClockUncertainty:

@@ -32,8 +32,8 @@ Pieces = dict[str, list[Times]]
 def trim(messages: int) -> int:
     """Return how many messages are excluded from latencies at each end of a trial.
 
-    Trimming leaves enough messages to resolve the same percentiles as without trimming. Trials that are too short for
-    p99 are not trimmed, because all trials together may resolve p99.
+    Trimming leaves enough messages to resolve every percentile that could be resolved without trimming. Trials that are
+    too short for p99 are not trimmed, because all trials together may resolve p99.
     """
     if messages < least_count(PERMILLE["p99"]):
         return 0
@@ -97,7 +97,7 @@ def _spans(pair: Pair) -> Iterator[Span]:
 
 
 def _inner_spans(pair: Pair) -> Iterator[Span]:
-    """Yield the parts of the end-to-end latencies."""
+    """Yield the latencies that are parts of an end-to-end latency, such as `hop`, `encode` and `decode`."""
     yield from (("hop", arrived, left) for arrived, left in pair.hops())
     yield from (("encode", lane.encoded, lane.sent) for lane in pair.lanes if lane.encoded is not None)
     yield from (("decode", end.decoded, end.arrived) for end in pair.ends if end.decoded is not None)

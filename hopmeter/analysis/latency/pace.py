@@ -91,13 +91,13 @@ def _judge(pair: Pair, part: slice, achieved_hz: float | None, seconds: float) -
 
 
 def _lag(last_ns: float, responses: Times, asked_ns: int) -> float:
-    """Return the lag of the last fifth, whose messages are due after nine tenths of the schedule on average."""
+    """Return the lag of the last fifth of the messages, which are due after nine tenths of the schedule on average."""
     return (last_ns - int(responses.min())) / (asked_ns * (1 - 1 / (2 * PARTS)))
 
 
 def _standing(pair: Pair, part: slice, period_ns: float) -> tuple[float, float]:
-    """Return the median wait and the median response. Each median is 0 unless the times exceed the limit in every fifth
-    of the messages."""
+    """Return the median time that messages waited, and their median response time. A median is 0 unless the median time
+    exceeds `limit_ns` in every fifth of the messages."""
     limit = limit_ns(pair, period_ns)
     spans = (waiting_times(pair)[part], response(pair)[part])
     queued_ns, long_ns = (median(each) if throughout(each, limit, PARTS) else 0.0 for each in spans)
@@ -114,9 +114,10 @@ def _earliest(due: Times) -> int:
 
 
 def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
-    """Return the rate since the first due time, and the time span over which the rate was measured.
+    """Return the rate at which messages were sent since the first due time, and the time span over which this rate was
+    measured.
 
-    The span starts at the first due time, so a source that starts late and catches up does not appear faster than
+    The time span starts at the first due time, so a source that starts late and catches up does not appear faster than
     requested.
     """
     span = int(times.max()) - begun_ns if len(times) > 1 else 0
@@ -124,15 +125,16 @@ def _rate(times: Times, begun_ns: int) -> tuple[float | None, int]:
 
 
 def _medians(end: Times, start: Times) -> list[float]:
-    """Return the median delay of each fifth of the messages. Return an empty list if a fifth has no messages."""
+    """Return the median delay of each fifth of the messages. Return an empty list if any fifth contains no message with
+    a known delay."""
     fifths = zip(np.array_split(end, PARTS), np.array_split(start, PARTS), strict=True)
     delays = [minus(*fifth) for fifth in fifths]
     return [float(np.median(each)) for each in delays] if all(len(each) for each in delays) else []
 
 
 def _behind(achieved_hz: float | None, asked_hz: float | None, lateness: list[float], asked_ns: int) -> bool:
-    """Return whether the rate is too low and the last messages are late. A single late message at the end of the trial
-    does not count as being behind."""
+    """Return whether the achieved rate is too low and the last messages were sent late. A single late message at the
+    end of the trial does not count as being behind."""
     if achieved_hz is None or asked_hz is None or not lateness:
         return False
     return achieved_hz < SHARE * asked_hz and lateness[-1] > (1 - SHARE) * asked_ns

@@ -45,8 +45,8 @@ class Lane:
 
     @property
     def handover_times(self) -> Times:
-        """The time at which each message was passed to the transport. If a codec encodes the message, this time is
-        after encoding."""
+        """The time at which each message was passed to the transport. If a codec encodes the message, the message is
+        passed to the transport after encoding."""
         return self.sent if self.encoded is None else preferring(self.encoded, self.sent)
 
 

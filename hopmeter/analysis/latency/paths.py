@@ -74,10 +74,10 @@ def path_times(cell: Cell, file: Path) -> PathTimes:
 
 def _last_but_one_look(cell: Cell, flows: Sequence[Flow], samples: Samples, host: str) -> int:
     """Return the time of the second-to-last lookup of the newest message, on the clock of `host`. If several flows of
-    the path look up the newest message (`latest`), the earliest time is used.
+    the path use the newest message (`latest`), the earliest of their lookups is returned.
 
-    If a message is due after the second-to-last lookup, its effect may come only after the trial. The reaction time of
-    a message without an effect in the trial would say nothing about the transport.
+    If a message is due after the second-to-last lookup, its effect may come only after the trial. A message without an
+    effect before the end of the trial would give a reaction time that says nothing about the transport.
     """
     looks = (next(pairs(flow_cell(cell, flow), samples)).due_on(host) for flow in flows if flow.latest)
     return min((int(np.sort(times)[-2:][0]) for times in looks if len(times)), default=NEVER)
@@ -112,8 +112,8 @@ def _cause_numbers(cell: Cell, before: Flow, flow: Flow, causes: Causes) -> Numb
 
 
 def _first_effects(origin: Numbers, done: Times, messages: int) -> Times:
-    """Return the arrival time of each message's first effect. If the effect of a newer message arrived earlier, the
-    earlier arrival is used. The time of a message without effect is NONE_NS."""
+    """Return when the first effect of each message arrived at the end of the path. If the effect of a newer message
+    arrived earlier, the earlier arrival is used. The time of a message without effect is NONE_NS."""
     earliest = np.full(messages, NEVER)
     np.minimum.at(earliest, origin, done)
     effect: Times = np.minimum.accumulate(earliest[::-1])[::-1]

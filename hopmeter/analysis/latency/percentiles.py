@@ -28,7 +28,7 @@ def is_resolved(count: int, permille: int) -> bool:
 
 
 def resolvable(count: int) -> int:
-    """Return the smallest number of samples that resolves the same percentiles as `count` samples."""
+    """Return the smallest number of samples that resolves every percentile that `count` samples resolve."""
     counts = [least_count(permille) for permille in PERMILLE.values()]
     return max((each for each in counts if each <= count), default=0)
 
@@ -65,7 +65,7 @@ def quantiles(values: Nanoseconds, permilles: Iterable[int], lost: int) -> list[
 
 def estimate(values: Samples, shares: Sequence[float], lost: int, reorder: bool = False) -> list[float | None]:
     """Estimate quantiles of all messages with type 8 of Hyndman and Fan, even if there are too few messages to resolve
-    them. All quantiles that hopmeter computes use type 8.
+    them. hopmeter computes all quantiles with type 8 of Hyndman and Fan.
 
     `values` contains the messages that arrived; the `lost` messages count as later than all messages that arrived. A
     quantile that falls on a lost message is None. If `reorder` is True, the function partly sorts `values` instead of

@@ -22,8 +22,8 @@ the latencies."""
 
 
 def by_server(pair: Pair) -> Pieces:
-    """Return the latencies `roundtrip 0`, `held 0`, … in nanoseconds. For parallel calls, also return which server
-    answered last. Return an empty dict unless the pattern is scatter."""
+    """Return the latencies `roundtrip 0`, `held 0`, … in nanoseconds. For parallel calls, the dict also says which
+    server answered last. Return an empty dict unless the pattern is scatter."""
     if pair.cell.axes.pattern != "scatter":
         return {}
     cut = trim_slice(pair)

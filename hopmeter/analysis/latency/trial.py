@@ -122,8 +122,7 @@ def measure(cell: Cell, path: Path) -> Measured:
 
 
 def measure_first_message(cell: Cell, result: TrialResult, path: Path) -> Measured:
-    """Compute the measured values of a trial whose source sends at once. The only latency of such a trial is the time
-    to its first message.
+    """Compute the values of a trial that measures only the time to its first message.
 
     Raises StoreError if the samples are missing or damaged.
     """
@@ -134,7 +133,7 @@ def measure_first_message(cell: Cell, result: TrialResult, path: Path) -> Measur
 
 
 def _is_steady(cell: Cell) -> bool:
-    """Return whether the rate is constant. If the rate changes, the changing rate itself may make the latency grow."""
+    """Return whether the rate is constant. If the rate changes, the latency may grow because of the change alone."""
     rates = rates_of(cell.axes)
     return rates is None or rates.is_steady
 
@@ -146,7 +145,7 @@ def _start(cell: Cell, pair: Pair) -> Times:
 def _measure_workload(cell: Cell, path: Path) -> Measured:
     """Count the messages of all flows, and the missed deadlines of all flows and paths.
 
-    A message that a bridge passes on counts once. Latencies appear only in the rows of flows and paths.
+    A message is counted only once, even if a bridge passes it on. Latencies appear only in the rows of flows and paths.
     """
     running = [measure(flow_cell(cell, flow), path) for flow in flows(cell) if not flow.bridged]
     paths = [measure(each, path) for each in rows_of(cell) if each.path and each.deadline_s is not None]

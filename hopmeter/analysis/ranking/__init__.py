@@ -1,1 +1,2 @@
-"""Rank the cells of a table: rounds, ranks, floors and open questions."""
+"""Rank the cells of each table by rounds, compare cells with their floors, and find the questions that are still
+open."""

@@ -36,9 +36,10 @@ class Answer:
 
 
 def look(cells: Sequence[Cell], observations: Iterable[Observation], until: str, alpha: float) -> Answer:
-    """Analyse a table at the significance level `alpha`. `until` is `order`, `best` or a precision such as `±5%`.
+    """Analyse a table at the significance level `alpha`. `until` is the question to answer: `order`, `best` or a
+    precision such as `±5%`.
 
-    Unranked cells are ignored, unless no cell is ranked. References are measured in further rounds until they differ
+    Unranked cells are ignored, unless no cell is ranked. References are still measured as long as they do not differ
     significantly from the best cell. Only the choices, not the references, determine how long the run lasts.
     """
     ranked = {cell.id for cell in cells if cell.comparison.ranked} or {cell.id for cell in cells}

@@ -22,6 +22,6 @@ def choices(cells: Iterable[Cell]) -> list[Cell]:
 def fit_table(
     cells: Sequence[Cell], observations: Iterable[Observation], alpha: float = ALPHA, versus: str | None = None
 ) -> Ranking:
-    """Fit one model to all choices and references of a table."""
+    """Fit one statistical model to the trials of all choices and references of a table."""
     chosen = {cell.id for cell in choices(cells)}
     return fit(observations, alpha, versus, {cell.id for cell in cells} - chosen)

@@ -16,7 +16,8 @@ Values = Mapping[str, Any]
 
 
 def repeated_searches(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells of each repeated search, by the id of its first cell, which is the flood."""
+    """Return the cells of each repeated search, keyed by the id of the search's first cell, in which the source sends
+    as fast as possible (the flood)."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         if cell.comparison.search_round is not None and not cell.dropped:
@@ -25,8 +26,8 @@ def repeated_searches(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def rates_by_round(steps: Iterable[Cell], rows: Mapping[str, Values]) -> dict[int, float]:
-    """Return the highest sustainable rate in Hz that each finished round of a search found. `rows` maps cells to their
-    results, with the column `search_failed`."""
+    """Return the highest sustainable rate in Hz that each finished round of a search found. `rows` maps each cell to
+    its results, which include the column `search_failed`."""
     verdicts: dict[int, dict[float, bool]] = {}
     for step in steps:
         number, row = step.comparison.search_round, rows[step.id]
@@ -37,7 +38,7 @@ def rates_by_round(steps: Iterable[Cell], rows: Mapping[str, Values]) -> dict[in
 
 
 def rank_rates(cells: Iterable[Cell], rows: Mapping[str, Values], trials: Sequence[Values]) -> dict[str, TableRanking]:
-    """Return the ranking of each table of repeated searches, by table id.
+    """Return the ranking of each table of repeated searches, keyed by table id.
 
     An observation is the time per message in µs at the highest rate of a round, so that less is better, as with
     latencies. The ratio of two times is the inverse ratio of the rates.
@@ -51,7 +52,7 @@ def rank_rates(cells: Iterable[Cell], rows: Mapping[str, Values], trials: Sequen
 
 
 def _rank_table(table: Sequence[tuple[Cell, Sequence[Observation]]]) -> Ranking:
-    """Fit one model to a table. If the table has only transports that are never ranked, all of them are ranked."""
+    """Fit one model to a table. If a table contains only transports that are normally not ranked, rank all of them."""
     cells = [cell for cell, _ in table]
     ranked = {cell.id for cell in choices(cells) or cells}
     seen = [each for _, observations in table for each in observations]

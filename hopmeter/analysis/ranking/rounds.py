@@ -134,13 +134,13 @@ def rank_tables(
     looks: Mapping[str, Any],
     until: str | None = None,
 ) -> dict[str, TableRanking]:
-    """Return the ranking of each table, by table id. `trials` must contain `median_us`; `rows` maps cells to their
-    results.
+    """Return the ranking of each table, keyed by table id. `trials` must contain `median_us`; `rows` maps cells to
+    their results.
 
     In a run with a budget, `looks` contains the interim analyses (looks) of each table, and `until` is the run's
-    question. Older versions of hopmeter did not record rounds. If each round of such a run covered all cells before the
-    next round began, a trial's number is its round; otherwise, the run has no ranking.
-    `rank_rates` ranks the steps of repeated searches.
+    question. Older versions of hopmeter did not record rounds. Without recorded rounds, a trial's number is its round
+    if every round covered all cells before the next round began; otherwise, the run has no ranking. `rank_rates` ranks
+    the steps of repeated searches.
     """
     tables: dict[str, list[Cell]] = {}
     observed, good = _observations(trials), dict[str, list[Observation]]()
@@ -196,8 +196,8 @@ def _observations(trials: Sequence[Values]) -> dict[str, list[Observation]]:
 def round_numbers(trials: Sequence[Values]) -> dict[tuple[str, int], int | None]:
     """Return the round of each trial.
 
-    Older versions of hopmeter did not record rounds. If each round of such a run covered all cells before the next
-    round began, a trial's number is its round; otherwise, the dict is empty.
+    Older versions of hopmeter did not record rounds. Without recorded rounds, a trial's number is its round if every
+    round covered all cells before the next round began; otherwise, the dict is empty.
     """
     if any(trial.get("round") is not None for trial in trials):
         return {(trial["cell"], trial["trial"]): trial.get("round") for trial in trials}

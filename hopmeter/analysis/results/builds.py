@@ -49,7 +49,7 @@ def are_of_one_version(rows: Sequence[Row]) -> bool:
 
 
 def qualifiers(rows: Sequence[Row]) -> dict[int, str]:
-    """Return the qualifiers of each row in brackets, by the row's `id()`, or an empty string if the row needs no
+    """Return the qualifiers of each row in brackets, keyed by the row's `id()`, or an empty string if the row needs no
     qualifier.
 
     Qualifiers are the language, "debug build", and the library version. The language is included if languages differ.

@@ -48,7 +48,7 @@ class Group:
 
     @property
     def candidates(self) -> list[Row]:
-        """The measured rows, fastest first. References are included; floors and unranked rows are not."""
+        """The measured rows, fastest first. The candidates include references, but neither floors nor unranked rows."""
         return [row for row in self.measured_rows if row.candidate]
 
     @property
@@ -85,7 +85,7 @@ class Group:
 
     @cached_property
     def labels(self) -> dict[int, str]:
-        """The shortest name that identifies each row within the group, by the row's `id()`."""
+        """The shortest name that identifies each row within the group, keyed by the row's `id()`."""
         return labels(self.rows)
 
     def label(self, row: Row) -> str:
@@ -103,7 +103,7 @@ class Group:
 
     @cached_property
     def qualifiers(self) -> dict[int, str]:
-        """The build of each row, by the row's `id()`, if the builds differ."""
+        """The build of each row, keyed by the row's `id()`, if the builds differ."""
         return qualifiers(self.rows)
 
     def rows_by_name(self, rows: Iterable[Row]) -> dict[str, Row]:
@@ -131,8 +131,8 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 
 def _conditions(rows: Sequence[Row]) -> tuple[Any, ...]:
-    """Return the conditions of a table. The payload size in the conditions is the size of the largest encoded
-    object."""
+    """Return the conditions under which the rows of a table were measured. If the rows have different payload sizes,
+    the conditions contain the largest size."""
     largest = max(row["payload_bytes"] or 0 for row in rows)
     return tuple(largest if key == "payload_bytes" else rows[0].get(key) for key in CONDITIONS)
 
@@ -169,10 +169,10 @@ def families(groups: Iterable[Group], free: Iterable[str]) -> list[list[Group]]:
 
 
 def labels(rows: Sequence[Row], columns: Sequence[str] = ()) -> dict[int, str]:
-    """Return a label for each row, by the row's `id()`: the transport, and every other property in which the rows
-    differ.
+    """Return a label for each row, keyed by the row's `id()`. A label consists of the transport and every other
+    property in which the rows differ.
 
-    Rows that differ in one of `columns` may have the same label.
+    Two rows may have the same label if they differ in one of the columns in `columns`.
     """
     parts = {id(row): {part: str(row[part] or "") for part in ("transport", "side", "cell")} for row in rows}
     for row in rows:
@@ -201,12 +201,12 @@ def name_in_table(row: Row, rows: Iterable[Row]) -> str:
 
 
 def profile(row: Row, rows: Iterable[Row]) -> str:
-    """Return the settings of a row that differ from its transport's defaults. If the library reports a version for a
-    value, the version follows the value: `rmw=rmw_zenoh_cpp 0.6.1`.
+    """Return those settings of a row that differ from the defaults of the row's transport. If the library reports a
+    version for a value, the version follows the value: `rmw=rmw_zenoh_cpp 0.6.1`.
 
-    If a row has only default settings, its profile depends on how many settings vary between the other `rows` of its
-    transport. If a single setting varies, the profile is the default value of that setting; if several settings vary,
-    it is the word `defaults`.
+    If a row has only default settings, its profile depends on the settings that vary among the `rows` of its transport.
+    If one setting varies, the profile is the default value of this setting; if several settings vary, the profile is
+    the word `defaults`.
     """
     if row["profile"]:
         version = str(row["library_version"] or "")

@@ -28,7 +28,8 @@ def _fields(run: Run, keys: Sequence[str]) -> Host:
 
 
 def machines(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the name of each run's machine, by the run's `id()`. A machine keeps its name after a system upgrade."""
+    """Return the name of each run's machine, keyed by the run's `id()`. A machine keeps its name after a system
+    upgrade."""
     lasting = {id(run): _fields(run, LASTING) for run in runs}
     found = list(dict.fromkeys(lasting.values()))
     named = _short_names(found, LASTING)
@@ -44,8 +45,8 @@ def hosts(runs: Sequence[Run]) -> dict[Host, list[Run]]:
 
 
 def names(runs: Sequence[Run]) -> dict[int, str]:
-    """Return the shortest unique name of each run's machine, by the run's `id()`. Return an empty dict if all runs are
-    from one machine."""
+    """Return the shortest unique name of each run's machine, keyed by the run's `id()`. Return an empty dict if all
+    runs are from one machine."""
     found = list(hosts(runs))
     if len(found) < 2:
         return {}

@@ -1,4 +1,4 @@
-"""Compare how several machines rank the same rows, by rank correlation and by the pairs whose order differs."""
+"""Compare how several machines rank their common rows, by rank correlation and by the pairs whose order differs."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The groups of several machines with the same conditions, and how similarly the machines rank the rows of these
-    groups."""
+    """The groups that several machines measured under the same conditions, and how similarly the machines rank the rows
+    of these groups."""
 
     groups: list[Group]
     rows: list[Rows]

@@ -24,7 +24,7 @@ OnDamage = Callable[[StoreError], None]
 
 
 def _ignore(_: StoreError) -> None:
-    """Ignore the error, because the report already warns of damaged samples (environment_rules.damaged_samples)."""
+    """Ignore damaged samples, because the report already warns of them (environment_rules.damaged_samples)."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ def trials(row: Row) -> list[Trial]:
 
 
 def _first_messages(row: Row) -> Iterator[Trial]:
-    """Yield the good trials of a row whose source sends at once. The only latency of such a trial is the time to its
-    first message."""
+    """Yield the good trials of a row that measures only the time to the first message."""
     nothing = np.empty(0)
     for trial in row.trials:
         if trial["good"]:
@@ -126,7 +125,7 @@ def delivered_messages(row: Row, on_damage: OnDamage) -> Iterator[Delivered]:
 
 
 def _ends(row: Row, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the start and end times of the headline latency, by message."""
+    """Return the start and end times of the headline latency for each message."""
     return pair.due_times if row.headline == "response" else pair.send_times, pair.completion_times
 
 

@@ -71,7 +71,7 @@ class Row(TypedColumns):
 
     @property
     def role(self) -> Role:
-        """The role of the row in its table."""
+        """The row's role in its table: choice, floor, reference or unranked."""
         return role_of(self.candidate, self["installable"] is not False, self.is_floor)
 
     @property
@@ -96,8 +96,8 @@ class Row(TypedColumns):
         return self.median(self.headline)
 
     def median(self, latency: str) -> float | None:
-        """Return the median of a latency in µs. For the headline latency, return the median by which the row is ranked,
-        otherwise the median of all messages."""
+        """Return the median of a latency in µs. For the headline latency, the result is the median by which the row is
+        ranked; for any other latency, it is the median of all messages."""
         by_rounds = self["median_us"] if latency == self.headline else None
         value = self.get(f"{latency}_p50_us") if by_rounds is None else by_rounds
         return None if value is None else float(value)
@@ -137,8 +137,8 @@ class Row(TypedColumns):
         return state(arrived, lost, permille)
 
     def tail(self, column: str) -> float | None:
-        """Return a tail percentile, or None if it has no confidence interval. Without an interval, the value alone
-        would look reliable.
+        """Return a tail percentile, or None if it has no confidence interval. A tail percentile without an interval
+        would look more reliable than it is.
 
         One bound of the confidence interval may be missing.
         """
@@ -152,7 +152,7 @@ class Row(TypedColumns):
 
     @property
     def trials(self) -> list[dict[str, Any]]:
-        """All trials of the row, good and failed. For a flow or path, all trials of the whole workload."""
+        """All trials of the row, good and failed. For a flow or path, these are all trials of the whole workload."""
         whole = whole_id(self.cell)
         return [trial for trial in self.run.trials if trial["cell"] == whole]
 
@@ -217,7 +217,8 @@ class Run:
 
     @cached_property
     def rankings(self) -> dict[str, TableRanking]:
-        """The ranking of each table by rounds, by table id. The dict is empty if the rounds are unknown."""
+        """The ranking of each table, computed from its rounds and keyed by table id. The dict is empty if the rounds
+        are unknown."""
         rows = {row.id: row.values for row in self.rows}
         cells = [row.cell for row in self.rows]
         trials, until = [*self.trials, *self.flow_trials], self.part("scenario").get("until")
@@ -226,7 +227,7 @@ class Run:
 
     @cached_property
     def workload_rankings(self) -> dict[str, WorkloadRanking]:
-        """The ranking of each whole workload, by table id."""
+        """The ranking of each whole workload, keyed by table id."""
         rows = {row.id: row.values for row in self.rows}
         return rank_workloads([row.cell for row in self.rows], rows, self.trials, self.flow_trials)
 
@@ -255,7 +256,8 @@ def read(folder: Path, trials: bool = True) -> Run:
 
 
 def _rank_again(run: Run) -> None:
-    """Rank an old run again by the current rules. Older versions of hopmeter ranked references too."""
+    """Rank an old run again by the current rules. Older versions of hopmeter ranked not only installable transports but
+    also references."""
     cells, rows = [row.cell for row in run.rows], [row.values for row in run.rows]
     set_ranks(cells, rows, run.rankings)
     set_floors(cells, rows, run.rankings)
@@ -275,7 +277,7 @@ def read_finished(folder: Path, trials: bool = True) -> Run:
 
 
 def _trial_values(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the values of each trial that rankings need. Runs of old versions may lack the values that rankings
+    """Return, for each trial, the values that rankings need. Runs of old versions may lack the values that rankings
     need."""
     rows = _stored_rows(folder / "trials.parquet", ("cell", "trial", *OF_TRIALS))
     return {(row.pop("cell"), row.pop("trial")): row for row in rows}

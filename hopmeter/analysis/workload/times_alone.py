@@ -1,4 +1,4 @@
-"""Compare a flow within its workload with the same flow measured separately, by rounds that contain both."""
+"""Compare a flow within its workload with the same flow measured separately, using the rounds that contain both."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _warn(beside: Row, alone: Row) -> None:
 
 
 def _compare(alone: str, beside: str, trials: Sequence[Values], column: str) -> Bounds:
-    """Compare a percentile of the two rows, round by round. The bounds are unknown if the percentile is unresolved in
-    any trial of a common round."""
+    """Compare a percentile of the two rows, round by round. The bounds of the ratio are unknown if the percentile is
+    unresolved in any trial of a common round."""
     here, there = _by_round(alone, trials), _by_round(beside, trials)
     common = sorted(here.keys() & there.keys())
     values = [each[number].get(column) for number in common for each in (here, there)]

@@ -79,7 +79,7 @@ class WorkloadRanking:
 def rank_workloads(
     cells: Iterable[Cell], rows: Mapping[str, Values], trials: Sequence[Values], flow_trials: Sequence[Values]
 ) -> dict[str, WorkloadRanking]:
-    """Return the ranking of each workload, by table id.
+    """Return the ranking of each workload, keyed by table id.
 
     `trials` contains the missed deadlines and the CPU use of whole workloads. `flow_trials` contains the p99 of each
     flow.
@@ -138,7 +138,7 @@ def _with_deadlines(trials: Iterable[Values]) -> list[Values]:
 def _compare(
     criterion: str, trials: Sequence[Values], worst: WorstFlows, alpha: float, pairs: Sequence[Ids]
 ) -> Sequence[CellPair]:
-    """Compare pairs of choices by one criterion. `trials` contains the trials of all choices."""
+    """Compare pairs of choices by one criterion. `trials` contains the trials of all ranked transports (choices)."""
     if criterion == DEADLINES:
         return _compare_deadlines(_with_deadlines(trials), pairs, alpha)
     if criterion == TAIL:
@@ -151,8 +151,8 @@ def _compare(
 def _compare_deadlines(trials: Sequence[Values], pairs: Sequence[Ids], alpha: float) -> Sequence[CellPair]:
     """Compare the shares of missed deadlines.
 
-    If the clock uncertainty leaves the counts of missed deadlines open, a difference must also be significant with the
-    lowest and with the highest counts.
+    If the clock uncertainty leaves open how many deadlines were missed, a difference must be significant for both the
+    lowest and the highest possible counts.
     """
     found = compare_shares(map(_share_trial, trials), pairs, alpha)
     for end in ENDS if any(each.get(end) is not None for each in trials for end in ENDS) else ():

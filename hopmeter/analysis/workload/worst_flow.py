@@ -24,7 +24,7 @@ Tails = Mapping[int, float]
 
 @dataclass(frozen=True)
 class WorstFlows:
-    """The p99 of each flow over each transport, by round."""
+    """The p99 of each flow over each transport, for each round."""
 
     flows: Mapping[str, Ranking]
     """The ranking of the transports by p99, for each flow. A flow is left out unless it has a p99 over every
@@ -90,7 +90,7 @@ class WorstFlows:
         return {"worst_p99_ratio": ratio, "worst_p99_ratio_low": low, "worst_p99_ratio_high": high, "worst_flow": name}
 
     def compare(self, pairs: Iterable[tuple[str, str]], alpha: float) -> list[CellPair]:
-        """Compare the worst flows of pairs of cells by rounds.
+        """Compare pairs of cells round by round, each cell by its worst flow.
 
         The significance level is divided by the number of flows, because the worst flows are selected from the same
         data.
@@ -115,8 +115,8 @@ class WorstFlows:
         return replace(pair, decided=pair.decided and (low or 0.0) > 1, low=low, high=high)
 
     def _clock_factors(self, cell: str) -> tuple[float, float | None]:
-        """For a cell's worst flow, return the factors by which clock errors may change the ratio of the cell's p99 to
-        the best p99."""
+        """Return the factors by which clock errors may change the ratio between the p99 of a cell's worst flow and the
+        best p99."""
         name = self.flow(cell) or ""
         best, ratio = self.flows[name].best or cell, self._ratio(name, cell)
         low, high = self._widen(name, (ratio, ratio), best)
@@ -133,8 +133,9 @@ class WorstFlows:
     def _question(self, one: str, other: str) -> Question:
         """Return the observations that compare two cells, each by its own worst flow.
 
-        Each cell's p99 is divided by the best transport's p99 for the same flow. To compare the ratios of two cells,
-        multiply each cell's p99 by the best p99 of the other cell's flow.
+        The values to compare are ratios: each cell's p99 divided by the best transport's p99 for the same flow. To
+        compare the ratios of two cells without a division, each cell's p99 is multiplied by the best p99 of the other
+        cell's flow.
         """
         flows = [self.flow(cell) or "" for cell in (one, other)]
         best = [self.flows[name].best or "" for name in flows]
@@ -149,14 +150,14 @@ class WorstFlows:
         )
 
     def _products(self, cell: str, flow: str, best: str, its_flow: str) -> Iterator[tuple[int, float]]:
-        """For each round that has both values, yield the product of the p99 of a cell's flow and the p99 of the best
+        """For each round in which both values exist, yield the p99 of a cell's flow multiplied by the p99 of the best
         transport's flow."""
         own, its = self.tails[cell, flow], self.tails[best, its_flow]
         yield from ((at, value * its[at]) for at, value in own.items() if at in its)
 
 
 def _bounds(pair: CellPair | None, cell: str) -> tuple[float | None, float | None]:
-    """Return the interval of the ratio of a cell's value to the value of the other cell in the pair."""
+    """Return the confidence interval of a cell's value divided by the value of the other cell in the pair."""
     if pair is None or pair.low is None or pair.high is None:
         return None, None
     return (pair.low, pair.high) if pair.b == cell else (1 / pair.high, 1 / pair.low if pair.low else None)

@@ -66,7 +66,7 @@ def build(name: str, source: Path, kit: Kit, folder: Path, node: Path, log: Path
     """Build a transport's node in `folder`, and copy it to `node`.
 
     `mark` identifies the libraries that the node is built against. A build directory with a different mark is removed
-    first.
+    before the build.
     """
     _leave_other_source(folder, source, mark)
     remedy = f"correct {source}, then run `hopmeter build {name} --language c++`"
@@ -91,9 +91,9 @@ def options(kit: Kit) -> list[str]:
 
 
 def _leave_other_source(folder: Path, source: Path, mark: str) -> None:
-    """Remove the build directory if it belongs to a different source tree or has a different mark.
+    """Remove the build directory if it was made for a different source tree or has a different mark.
 
-    CMake would reject a build directory that belongs to a different source tree. All hopmeter installations share the
+    CMake rejects a build directory that was made for a different source tree. All hopmeter installations share the
     user's cache, so the build directory may come from another installation.
     """
     cached = folder / "CMakeCache.txt"

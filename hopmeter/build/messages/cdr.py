@@ -1,4 +1,5 @@
-"""Builds codec libraries for ROS 2 messages. Existing libraries encode the generated structs as CDR."""
+"""Builds codec libraries for ROS 2 messages. CDR libraries, such as Fast CDR and cdr-encoding, encode the generated
+structs."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ type Message = generated::Message;"""
 
 
 def write_object(schema: Schema, folder: Path, _log: Path) -> None:
-    """Write the definitions and the encoded object to a directory.
+    """Write the message definitions and the encoded object to a directory.
 
     For a service, both the encoded request and the encoded response are written.
     """
@@ -60,7 +61,7 @@ def ordered_definitions(schema: Schema, name: str = "") -> dict[str, Definition]
 
 def _sent_definitions(schema: Schema) -> dict[str, Definition]:
     """Return the message definitions from which code is generated. The type wstring is replaced with a type that has
-    the same encoding."""
+    the same encoding as wstring."""
     return replace_wide_texts(ordered_definitions(schema))
 
 

@@ -35,7 +35,7 @@ def struct_name(name: str) -> str:
 def cpp_code(definitions: Definitions, name: str) -> str:
     """Return a message's C++ header.
 
-    The header defines a struct for each definition, and `Message` as an alias for the message's struct.
+    The C++ header defines a struct for each message definition, and `Message` as an alias for the message's struct.
     """
     structs = "\n".join(line for each in definitions.values() for line in _cpp_struct(definitions, each))
     includes = "\n".join(f"#include <{each}>" for each in ("array", "cstddef", "cstdint", "string", "vector"))
@@ -82,7 +82,7 @@ def _least_bytes(definitions: Definitions, kind: FieldType) -> int:
 def rust_code(definitions: Definitions, name: str) -> str:
     """Return a message's Rust module.
 
-    The module defines a struct for each definition, and `Message` as an alias for the message's struct.
+    The Rust module defines a struct for each message definition, and `Message` as an alias for the message's struct.
     """
     structs = "\n".join(line for each in definitions.values() for line in _rust_struct(definitions, each))
     return f"use serde::{{Deserialize, Serialize}};\n\n{structs}\npub type Message = {struct_name(name)};\n"

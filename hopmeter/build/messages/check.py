@@ -1,8 +1,7 @@
 """`python -m hopmeter.build.messages.check FOLDER` encodes and decodes a codec library's object, and compares the
 decoded object with the original.
 
-The check runs in a separate process, because generated code may crash. The module also writes the encoded object to
-FOLDER.
+The check runs in a separate process, because generated code may crash. The encoded object is written to FOLDER.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class LoadedCodec:
             raise ValueError("the library does not read the object")
 
     def encode(self) -> bytes:
-        """Return the object as the library encodes it. Raises ValueError if encoding fails."""
+        """Encode the object with the codec library, and return the bytes. Raises ValueError if encoding fails."""
         size, encoder = c_size_t(), self._functions.open_encoder()
         try:
             found = self._functions.encode(self._object, encoder, ctypes.byref(size))
@@ -90,7 +89,7 @@ class PythonCodec:
         self._message = MessageObject(folder)
 
     def encode(self) -> bytes:
-        """Return the object as the generated code encodes it."""
+        """Encode the object with the generated code, and return the bytes."""
         return bytes(self._message.encode())
 
     def verdict(self, payload: bytes) -> str:

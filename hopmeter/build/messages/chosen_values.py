@@ -12,12 +12,12 @@ DEEP = 4
 
 
 def number(at: int) -> float:
-    """Return the floating-point value of the item at an index."""
+    """Return the default floating-point value of the item at index `at`."""
     return at + 0.5
 
 
 def integer(at: int, bits: int, signed: bool = True) -> int:
-    """Return the integer for an index, in the range of a type with the given number of bits."""
+    """Return the default integer at index `at`, in the range of a type with the given number of bits."""
     if bits == 64:
         return STAMP_NS + at
     if bits == 32:
@@ -26,15 +26,15 @@ def integer(at: int, bits: int, signed: bool = True) -> int:
 
 
 def text(name: str, at: int) -> str:
-    """Return the string value of a field at an index."""
+    """Return the default string of the field at index `at`."""
     return f"{name} {at}"
 
 
 def byte(at: int) -> int:
-    """Return the byte value of the item at an index."""
+    """Return the default byte at index `at`."""
     return at % 251
 
 
 def many(depth: int) -> int:
-    """Return the length of a list of messages at a nesting depth."""
+    """Return the default length of a list of messages, which depends on its nesting depth."""
     return FEW if depth < DEEP else 1

@@ -62,7 +62,7 @@ class FlatValues:
         return {}
 
     def _value(self, name: str, base: int, kind: Description, above: tuple[str, ...], at: int) -> Any:
-        """Return the value of a field or list item, or None if it is omitted."""
+        """Return the value of a field or list item, or None if the field or item is omitted."""
         if base == OBJECT:
             described = self._types.objects[kind["index"]]
             return None if described["name"] in above else self._values(described, above, at)

@@ -34,7 +34,7 @@ type MessageT = generated::hopmeter_probe::MessageT;"""
 
 
 def write_object(schema: Schema, folder: Path, log: Path) -> None:
-    """Write the encoded object and its source values to a directory."""
+    """Write the encoded object, and the JSON values from which it was encoded, to a directory."""
     types = read_flat_types(schema, folder / "described", log)
     values = folder / "values.json"
     if isinstance(schema.values, Path):

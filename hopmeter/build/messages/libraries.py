@@ -76,7 +76,7 @@ class MessageTarget:
 def select_messages(
     payloads: Sequence[str], codecs: Sequence[str] = (), languages: Sequence[str] = ()
 ) -> list[MessageTarget]:
-    """Return the codec libraries of the given messages. Raises UsageError for an unknown name.
+    """Return the codec libraries to build for the given messages. Raises UsageError for an unknown name.
 
     By default, all languages and all codecs for which the message has a schema are selected.
     """
@@ -117,7 +117,7 @@ def build_library(target: MessageTarget, log: Path, system_packages: bool = Fals
 def put_library(partial: Path, folder: Path) -> None:
     """Rename a finished directory to its final name.
 
-    If another process has already finished the same library, the directory of that process is kept.
+    If another process has finished the same library in the meantime, the directory of that process is kept.
     """
     old = partial.with_suffix(".old")
     with suppress(FileNotFoundError):
@@ -167,8 +167,8 @@ def _fill(folder: Path, schema: Schema, target: MessageTarget, log: Path) -> Non
 
 
 def _encode(folder: Path, target: MessageTarget) -> bytes:
-    """Return the object as the generated code encodes it. Raises BuildError if the generated code does not decode the
-    same object."""
+    """Encode the object with the generated code, and return the bytes. Raises BuildError if the generated code does not
+    decode these bytes to an equal object."""
     command = [sys.executable, "-P", "-m", "hopmeter.build.messages.check", str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

@@ -28,7 +28,7 @@ namespace."""
 
 
 def write_probe(folder: Path, suffix: str, home: str, type_name: str) -> Path:
-    """Write the probe schema, which imports the type's file `home`, and return its path."""
+    """Write the probe schema, which imports the schema file `home`, and return the path of the probe schema."""
     path = folder / f"{NAME}{suffix}"
     names = {"home": home.replace("\\", "\\\\"), "type": type_name, "namespace": type_name.rpartition(".")[0]}
     path.write_text({".proto": PROTO, ".fbs": FBS}[suffix].format(**names))

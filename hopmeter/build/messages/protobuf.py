@@ -47,7 +47,7 @@ OWN_WELL_KNOWN = "\n        .compile_well_known_types()"
 
 
 def write_object(schema: Schema, folder: Path, log: Path) -> None:
-    """Write the schema's descriptors, the encoded object and its source values to a directory."""
+    """Write the schema's descriptors, the encoded object, and the values from which it was encoded, to a directory."""
     described, _, said = compile_set(schema.file, schema.imports.search)
     if not described:
         what = f"protoc does not accept the schema of {schema.type}: {first_error(said.decode(errors='replace'))}"

@@ -107,7 +107,7 @@ def _load(name: str, file: Path) -> Any:
 
 
 class Reader:
-    """Validates a file's values against definitions."""
+    """Validates the values in a user's YAML file against the message definitions."""
 
     def __init__(self, definitions: Definitions, file: Path) -> None:
         self._definitions = definitions
@@ -214,8 +214,7 @@ def _is_float(kind: FieldType) -> bool:
 
 
 def _expand_words(name: str, given: Any) -> Any:
-    """Return the values, in which `auto` for a header and `now` for a time are expanded in the same way as by `ros2
-    topic pub`."""
+    """Expand `auto` for a header and `now` for a time as `ros2 topic pub` does, and return all values."""
     if name == HEADER and given == "auto":
         return {"stamp": dict(STAMP)}
     return dict(STAMP) if name == TIME and given == "now" else {} if given is None else given

@@ -81,7 +81,8 @@ def select_types(
     """Return a target for each message and each built transport that sends messages in its own type system. Raises
     UsageError for an unknown name.
 
-    By default, all languages are selected. `settings` select the installations of the transports.
+    By default, all languages are selected. `settings` name the installations of each transport's library for which code
+    is generated.
     """
     names = [each.name for each in every().values() if any(offer.types for offer in each.offers.values())]
     built = [

@@ -38,7 +38,7 @@ def has_cells(manifest: Manifest, plan: Plan) -> bool:
 
 
 def side(manifest: Manifest, version: str, capabilities: Capabilities, say: Callable[[str], object]) -> OldSide:
-    """Build the node with the given crate version, and return the comparison side that uses it.
+    """Build the node with the given crate version, and return the comparison side that uses this node.
 
     Raises BuildError if the build fails.
     """

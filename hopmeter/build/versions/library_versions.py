@@ -65,7 +65,7 @@ def _packages(manifest: Manifest) -> list[str]:
 
 
 def _installations(manifest: Manifest) -> Mapping[str, Installation]:
-    """Return the transport's installations, one of which is selected by a setting."""
+    """Return the installations of the transport's Python library, between which a setting chooses."""
     part = manifest.languages.get("python")
     return part.installations if part else {}
 
@@ -116,7 +116,7 @@ def _other_installations(library: Library) -> str:
 
 
 def _refusal(library: Library) -> str:
-    """Return the reason why no cell of the run can use two versions of this library."""
+    """Return the reason why no cell of the run can compare two versions of this library."""
     if library.package:
         package = Requirement(library.package).name
         return f"only a Python node without a codec can use another version of {package}, and this run has no such node"

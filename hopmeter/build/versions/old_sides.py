@@ -1,4 +1,4 @@
-"""Prepares the old side of a comparison that was started with `--against`."""
+"""Prepares the old version for a run that compares two versions (`--against`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Say = Callable[[str], object]
 
 
 def prepare(name: str, plan: Plan, capabilities: Capabilities, say: Say) -> OldSide:
-    """Return the old side for a reference: `set:NAME=VALUE`, `NAME@VERSION`, or a git revision.
+    """Return the old side of a comparison for the user's reference: `set:NAME=VALUE`, `NAME@VERSION`, or a git
+    revision.
 
     Raises UsageError if the reference is invalid, and BuildError if the old side cannot be built.
     """

@@ -81,7 +81,7 @@ def side(name: str, plan: Plan, capabilities: Capabilities, say: Callable[[str],
 
 
 def find(name: str) -> Revision:
-    """Return a revision of this checkout.
+    """Find a git revision of this checkout by its name.
 
     Raises UsageError if hopmeter does not run from a checkout, or if the revision does not exist.
     """
@@ -112,7 +112,7 @@ def _build(revision: Revision, needed: list[AdapterKey], say: Callable[[str], ob
 
 
 def copy_files(revision: Revision) -> None:
-    """Copy the revision's files. The directory of the copy has a temporary name until it is complete."""
+    """Copy the revision's files. The directory has a temporary name until all files are copied."""
     checkout = revision.tree.parents[2]
     partial = revision.tree.with_name(f"{revision.tree.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -147,8 +147,7 @@ def _make_environment(revision: Revision) -> None:
 def _cargo(revision: Revision) -> dict[str, str]:
     """Return the environment variables that give each revision its own target directory.
 
-    If revisions shared a target directory, Cargo would reuse crates of other revisions, because Cargo compares only
-    file times.
+    Cargo compares only file times, so in a shared target directory it would reuse crates of other revisions.
     """
     return {"CARGO_TARGET_DIR": str(revision.tree / "target")}
 
@@ -223,8 +222,8 @@ def _check_nodes(name: str, ready: Iterable[Readiness]) -> None:
 
 
 def _old_cell(cell: Cell, new: Manifest, old: Manifest | None) -> Cell:
-    """Return the cell for the old side, as the old manifest describes the transport. The returned cell contains only
-    the settings whose values differ from the defaults."""
+    """Return the cell for the old side of a comparison, using the transport's manifest from the old version. The
+    returned cell contains only the settings whose values differ from the defaults."""
     if cell.has_codec:
         return replace(cell, dropped=tag("D-SIDE-CODEC", "the environment of the old side has no framework"))
     if old is None or not set(languages(cell)) <= set(old.offers):

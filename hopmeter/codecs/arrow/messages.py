@@ -39,29 +39,29 @@ class Table:
         self._data, self._at, self._slots = data, at, (slots + 4, count)
 
     def place(self, slot: int) -> int:
-        """Return the position of a slot's value, or 0 if the value is omitted."""
+        """Return the position of the value in a slot of the table, or 0 if the value is omitted."""
         first, count = self._slots
         found = _number(self._data, "<H", first + 2 * slot) if slot < count else 0
         return self._at + found if found else 0
 
     def value(self, slot: int, form: str) -> int:
-        """Return the number in a slot, or 0 if the number is omitted."""
+        """Return the number in a slot of the table, or 0 if the number is omitted."""
         at = self.place(slot)
         return _number(self._data, form, at) if at else 0
 
     def table(self, slot: int) -> Table | None:
-        """Return the table that a slot refers to, or None if the slot is empty."""
+        """Return the table that a slot of this table refers to, or None if the slot is empty."""
         at = self.place(slot)
         return Table(self._data, self._target(at)) if at else None
 
     def tables(self, slot: int) -> Iterator[Table]:
-        """Yield each table in the list that a slot refers to."""
+        """Yield each table in the list that a slot of this table refers to."""
         first = self.start(slot)
         for number in range(self.length(slot)):
             yield Table(self._data, self._target(first + 4 * number))
 
     def start(self, slot: int) -> int:
-        """Return the position of the first item of the list in a slot."""
+        """Return the position of the first item of the list that a slot refers to."""
         return self._target(self.place(slot)) + 4
 
     def length(self, slot: int) -> int:

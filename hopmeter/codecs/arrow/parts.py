@@ -16,7 +16,8 @@ _flat: set[int] = set()
 
 
 def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
-    """Append an array's buffers, and return its header node `[length, offset, buffers, children, dictionary]`.
+    """Append the buffers of an Arrow array to the frames, and return the array's header node `[length, offset, buffers,
+    children, dictionary]`.
 
     `buffers` has 1 for a present buffer and 0 for an omitted buffer. `before` is the number of additional values that
     the parent array needs before the slice.
@@ -36,7 +37,8 @@ def parts(pa: Any, array: Any, frames: Frames, before: int = 0) -> str:
 
 
 def _fixed_width_node(array: Any, frames: Frames, before: int, words: str = "null") -> str:
-    """Append the buffers of fixed-width values, trimmed to the slice, and return their header node."""
+    """Append the buffers of an array of fixed-width values, trimmed to the slice, and return the array's header
+    node."""
     own, width, length = array.buffers(), array.type.bit_width, len(array)
     # The common case: the array is not a slice, and no value is missing.
     if length and width and own[0] is None and not array.offset and own[1].size * 8 == length * width:

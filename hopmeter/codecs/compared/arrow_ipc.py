@@ -53,7 +53,7 @@ def _contiguous(array: Any) -> Any:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array, tensor or table in the frame's memory.
+    """Return the array, tensor or table, which uses the frame's memory.
 
     Raises CodecError if the frames do not contain an array, tensor or table. Compressed data is rejected, because its
     decompressed size is unbounded.

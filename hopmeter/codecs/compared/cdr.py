@@ -44,7 +44,8 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array in the frame's memory. Raises CodecError if the frame is not the CDR encoding of an array."""
+    """Return the array, which uses the frame's memory. Raises CodecError if the frame is not the CDR encoding of an
+    array."""
     try:
         (frame,) = frames
         found = _store().deserialize_cdr(memoryview(frame).cast("B"), NAME)

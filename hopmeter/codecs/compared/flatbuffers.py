@@ -37,8 +37,8 @@ def encode(obj: Any) -> list[Any]:
 
 
 def decode(frames: Sequence[Any]) -> Any:
-    """Return the array in the frame's memory. Raises CodecError if the frame is not the FlatBuffers encoding of an
-    array."""
+    """Return the array, which uses the frame's memory. Raises CodecError if the frame is not the FlatBuffers encoding
+    of an array."""
     try:
         (frame,) = frames
         dtype, shape, data = _read_fields(memoryview(frame).cast("B"))

@@ -1,4 +1,5 @@
-"""Encodes objects in MessagePack with msgspec. An array is an extension value: its dtype and shape, then its bytes.
+"""Encodes objects in MessagePack with msgspec. An array is encoded as an extension value, which contains the array's
+dtype and shape, and then its bytes.
 
 Unlike the package msgpack, msgspec passes an extension value on without a copy, so arrays refer to the frame's memory.
 """

@@ -1,5 +1,5 @@
-"""The receiver's side of GPU memory sharing. A receiver validates a loan, maps the loaned memory, and releases this
-memory when the last object in it is freed."""
+"""Implements the receiver's side of GPU memory sharing. A receiver validates a loan, maps the loaned memory, and
+releases this memory when the last object in it is freed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Hold:
 
 
 def borrow(frame: Any) -> Hold:
-    """Return the memory that a frame refers to. Raises CodecError if this process cannot access the memory."""
+    """Return the GPU memory that a frame refers to. Raises CodecError if this process cannot access the memory."""
     lent = wire.unpack(frame)
     wire.refuse_elsewhere(lent)
     lease = Lease(lent)

@@ -179,7 +179,7 @@ class Driver:
 class _Current:
     """A context that is current until the `with` block ends.
 
-    A context manager made with `contextlib.contextmanager` would take three times as long.
+    A context manager made with `contextlib.contextmanager` takes three times as long.
     """
 
     def __init__(self, pop: Any) -> None:

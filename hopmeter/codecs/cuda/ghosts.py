@@ -1,8 +1,9 @@
-"""NumPy arrays over GPU memory. Each array has the address, shape, strides and dtype of a tensor, but its values cannot
-be read on the host.
+"""NumPy arrays over GPU memory. Each of these NumPy arrays has the address, shape, strides and dtype of a GPU tensor,
+but the host cannot read its values.
 
 Frameworks exchange GPU memory via DLPack. If a DLPack capsule names the host as its device, NumPy creates an array
-without reading the memory. NumPy's own capsules release the memory even during interpreter shutdown.
+without reading the memory. Arrays are passed to frameworks in NumPy's own capsules, which release the memory even
+during interpreter shutdown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The ledger: an anonymous file in which a lender records its loans. Receivers lock the loans that they use.
+"""The ledger: an anonymous file in which a lender records its loans. A receiver locks the ledger entry of each loan
+that it uses.
 
-A lock belongs to an open file, so the kernel releases the lock however the receiver's process ends. The ledger
+The kernel ties a lock to an open file, and therefore releases the lock however the receiver's process ends. The ledger
 disappears when the lender's process ends. Receivers open the ledger read-only via /proc, which the kernel allows only
 to processes of the same user.
 """
@@ -37,8 +38,8 @@ def _lock(file: int, kind: int, slot: int) -> bool:
 
 
 class Ledger:
-    """The lender's view of the ledger. The file contains a token, followed by each slot's loan number, or 0 for a free
-    slot."""
+    """The ledger, as the lender writes it. The file contains a token, followed by each slot's loan number, or 0 for a
+    free slot."""
 
     def __init__(self, slots: int) -> None:
         self.token = secrets.token_bytes(TOKEN_BYTES)
@@ -73,7 +74,7 @@ class Ledger:
 
 
 class Lease:
-    """The receiver's view of one loan. The lender keeps the loaned memory alive until the receiver calls `close` or its
+    """A loan that a receiver holds. The lender keeps the loaned memory alive until the receiver calls `close` or its
     process ends."""
 
     _file: int | None

@@ -1,4 +1,4 @@
-"""The sender's side of GPU memory sharing: keeps loaned tensors alive for their receivers."""
+"""Implements the sender's side of GPU memory sharing: keeps loaned tensors alive for their receivers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Lender:
 
     @property
     def next(self) -> int:
-        """Return the number that the next loan will get."""
+        """Return the number that the lender will give to its next loan."""
         return self._newest + 1
 
     @property
@@ -110,7 +110,7 @@ class Lender:
         return array
 
     def copy(self, reason: str) -> None:
-        """Count a tensor that is copied instead of loaned. Each reason is logged once."""
+        """Add one to the number of tensors that are copied instead of loaned. Each reason is logged once."""
         self.copied[reason] += 1
         if self.copied[reason] == 1:
             log.warning("a tensor is copied through the host: %s", reason)
@@ -141,7 +141,7 @@ def lender(share: Any) -> Lender:
 
 
 def takes_handles(share: Any) -> bool:
-    """Return whether a receiver with this value of `share` accepts handles.
+    """Return whether a receiver accepts memory handles if its option `share` has the given value.
 
     If `share` is a lender, the function returns True, although only senders need a lender.
     """

@@ -26,8 +26,8 @@ class _Mapping:
 
 
 class Mappings:
-    """Opens each handle only once: some drivers reject opening a handle twice, and others count how often a handle was
-    opened.
+    """Opens each GPU memory handle only once: some drivers reject opening a handle twice, and others count how often a
+    handle was opened.
 
     If a tensor is destroyed while this thread runs `open`, the release of the tensor's memory is queued.
     """

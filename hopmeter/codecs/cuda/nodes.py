@@ -34,7 +34,7 @@ def on_gpu(tensor: Any) -> bool:
 def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None) -> str | None:
     """Append the frame of a DLPack tensor, and return its header node.
 
-    If the tensor must be copied instead, count the reason and return None.
+    If the tensor must be copied instead of loaned, count the reason and return None.
     """
     try:
         if not hasattr(tensor, "__dlpack_device__") or tensor.__dlpack_device__()[0] != driver.DLPACK_DEVICE:
@@ -48,7 +48,8 @@ def lend_tensor(tensor: Any, frames: Lending, framework: str, extra: Any = None)
 def _contiguous_array(tensor: Any) -> tuple[Any, str | None]:
     """Return an array over a tensor in row-major or column-major order.
 
-    A tensor in any other order is reordered on the GPU if the framework can reorder tensors there.
+    If a tensor is neither in row-major nor in column-major order, it is reordered on the GPU if the framework can do
+    this.
     """
     array, dtype = ghosts.of_capsule(tensor.__dlpack__())
     if array.flags.forc or not hasattr(tensor, "contiguous"):
@@ -121,7 +122,7 @@ def _copying_on_failure() -> Iterator[None]:
 
 
 def _frames_of_one(place: int, data: Any) -> Any:
-    """Return frames that contain only an array's own frame, at its position."""
+    """Return a mapping that contains only an array's own frame, keyed by the frame's position in the message."""
     return {place: data}
 
 

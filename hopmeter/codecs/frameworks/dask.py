@@ -75,8 +75,8 @@ def _join_blocks(da: Any, chunks: tuple[tuple[int, ...], ...], blocks: list[Any]
 
 
 def from_array(wanted: arrays.Wanted) -> Callable[[Any], Any]:
-    """Return a function that builds a one-chunk Dask array over a NumPy array's memory. Dask's own `from_array` would
-    copy the memory."""
+    """Return a function that builds a one-chunk Dask array over a NumPy array's memory. Dask's own `from_array` copies
+    the memory."""
     devices.refuse_gpu("Dask", wanted.device)
     da = lookup.import_package("dask.array", EXTRA)
     return lambda array: _join_blocks(da, tuple((length,) for length in array.shape), [array])

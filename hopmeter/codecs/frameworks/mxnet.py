@@ -81,7 +81,7 @@ def _mxnet_array(mx: Any, module: Any, array: Any) -> Any:
 
 def _place(mx: Any, asked: str | None, sent: bool) -> Any:
     """Return the requested GPU or, by default, the first GPU if the sender's array was on a GPU. Return None if the
-    array belongs on the CPU."""
+    array is to be created on the CPU."""
     if asked is None:
         return mx.gpu(0) if sent and _gpus() else None
     number = devices.gpu("MXNet", asked, _gpus)

@@ -43,8 +43,8 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. For a known dtype and shape, the function needs only one cache lookup and one
-    memory view."""
+    """Return the complete encoding of an array: the header and the data frames. For a known dtype and shape, the
+    function needs only one cache lookup and one memory view."""
     try:
         return [_kept[array.dtype, array.shape, array.dtype.metadata], array.data.cast("B")]
     except (KeyError, TypeError, ValueError):  # the dtype or shape is unknown, or the array is not in row-major order

@@ -43,7 +43,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all wri
 def _memory(paddle: Any, tensor: Any) -> Any:
     """Return the tensor's memory as an array, or None if DLPack or NumPy cannot represent the tensor.
 
-    `np.from_dlpack(tensor)` would take three times as long.
+    `np.from_dlpack(tensor)` takes three times as long as this function.
     """
     try:
         return arrays.from_capsule(paddle.utils.dlpack.to_dlpack(tensor))
@@ -133,7 +133,7 @@ def _identity(tensor: Any) -> Any:
 
 def _place(asked: str | None, sent: str | None) -> str | None:
     """Return the requested GPU or, by default, any GPU if the sender's tensor was on a GPU. Return None if the tensor
-    belongs on the CPU."""
+    is to be created on the CPU."""
     if asked is None:
         return "gpu" if sent and _gpus() else None
     number = devices.gpu("paddle", asked, _gpus)

@@ -35,7 +35,7 @@ USUAL_NAN = struct.pack(">d", math.nan)
 def write(obj: Any, frames: Frames, depth: int) -> str:
     """Return an object's header node.
 
-    Numbers and short text are stored in the node; each bytes object is stored in a separate frame.
+    Numbers and short text are stored in the header node; each bytes object is stored in a separate frame.
     """
     writer = WRITERS.get(type(obj))
     if writer is not None:
@@ -114,7 +114,7 @@ def _refuse_many(obj: Any) -> None:
 def _set(obj: Any, frames: Frames, depth: int) -> str:
     """Return a set's header node.
 
-    The members are sorted by their JSON text, because Python's own order differs between runs.
+    The members of a set are sorted by their JSON text, because Python's own order differs between runs.
     """
     before = len(frames)
     _refuse_many(obj)

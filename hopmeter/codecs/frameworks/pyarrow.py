@@ -57,7 +57,8 @@ def simple() -> dict[type, Any]:
 
 
 def whole(array: Any) -> Frames:
-    """Return all frames of an array. For a known type and length, the function needs only one cache lookup."""
+    """Return the complete encoding of an array: the header and the data frames. For a known type and length, the
+    function needs only one cache lookup."""
     present, data = array.buffers()
     if data is None or not data.size:
         return frames_by_nodes(array)

@@ -48,7 +48,7 @@ def _lend(obj: Any, frames: Lending) -> str | None:
 def from_device(wanted: arrays.Wanted) -> Callable[[Any], Any]:
     """Return a function that builds a tensor over another process's GPU memory.
 
-    If the sender's object was a variable, the returned function copies the memory on the same GPU.
+    If the sender's object was a variable, the returned function makes a copy of the memory on the same GPU.
     """
     tf = import_package("tensorflow", EXTRA)
     load = tf.experimental.dlpack.from_dlpack

@@ -26,8 +26,8 @@ variants of float8, and are sent as uint8."""
 def write(obj: Any, frames: Frames, depth: int) -> str:  # noqa: ARG001 (all writers have the same arguments)
     """Append a tensor's memory to `frames`, and return the tensor's header node.
 
-    A tensor on a device other than the CPU is copied to the CPU. The receiver copies a tensor that was not on the
-    sender's CPU to a device of the same kind as the sender's device.
+    A tensor on a device other than the CPU is copied to the CPU. If the sender's tensor was on another device, such as
+    a GPU, the receiver copies the tensor to a device of that kind.
     """
     torch = import_package("torch", EXTRA)
     if type(obj) not in (torch.Tensor, torch.nn.Parameter):

@@ -54,7 +54,7 @@ def write(obj: Any, frames: Frames, depth: int) -> str:
 
 
 def _refuse_indexes(xr: Any, coords: Any, indexes: Any) -> None:
-    """Raise CodecError for indexes that the receiver would not rebuild.
+    """Raise CodecError for indexes that the receiver does not rebuild.
 
     The receiver builds indexes only for coordinates that are named after their own dimension.
     """
@@ -85,7 +85,7 @@ def _variable(variable: Any, frames: Frames, depth: int) -> str:
 
 def _objects(variable: Any, data: Any, frames: Frames, depth: int) -> str:
     """Return the header node of a variable with the object dtype. Text and numbers are encoded like pandas values. An
-    index variable keeps its dtype."""
+    index variable is sent as a pandas index, which keeps its dtype."""
     pd = lookup.import_package("pandas", "pandas")
     index = variable.to_index() if hasattr(variable, "get_level_variable") else None
     if isinstance(index, pd.MultiIndex):

@@ -1,7 +1,6 @@
 """The Zarr codec.
 
-The sender copies an array's data, because it reads and decompresses the chunks. The receiver gets a Zarr array in
-memory.
+The sender copies an array's data when it reads and decompresses the chunks. The receiver gets a Zarr array in memory.
 """
 
 from __future__ import annotations

@@ -97,8 +97,7 @@ def _is_zone_named(pd: Any, name: str, zone: Any) -> bool:
 
 
 def time_zone(zone: Any) -> Any:
-    """Return the time zone `zone`, or the name `zone` if it is a valid time zone name. Raises CodecError if the name is
-    invalid."""
+    """Return `zone` if it is a time zone object or a valid time zone name. Raises CodecError if the name is invalid."""
     if isinstance(zone, dt.tzinfo):
         return zone
     if not ZONE.fullmatch(text(zone)):  # some time zone names make pandas open files
@@ -217,7 +216,7 @@ def _string_of(pd: Any, storage: Any, missing: Any, values: Any) -> Any:
 
 
 def moment_node(pd: Any, obj: Any, frames: Frames, depth: int) -> str:
-    """Return the header node of a single time or duration."""
+    """Return the part of a frame header that describes one `Timestamp` or `Timedelta`."""
     zone = getattr(obj, "tz", None)
     kind = "timestamp" if type(obj) is pd.Timestamp else "timedelta"
     node = f'["pandas.{kind}",{node_of(obj.to_numpy() if zone is None else obj.to_datetime64(), frames, depth)}'
@@ -248,7 +247,7 @@ def _intervals_of(pd: Any, closed: Any, left: Any, right: Any) -> Any:
 
 
 def levels_of(pd: Any, names: Any, codes: Any, levels: Any) -> Any:
-    """Return a multi-level index with these names, codes and levels. Raises CodecError if a code or a level has the
+    """Return a multi-level index with the given names, codes and levels. Raises CodecError if a code or a level has the
     wrong type."""
     numbers, known = [_CODES(code) for code in listing(codes)], [index(pd, level) for level in listing(levels)]
     return pd.MultiIndex(known, numbers, names=listing(names), verify_integrity=True)

@@ -41,8 +41,8 @@ def register(kind: Kind, name: str | None = None) -> Kind:
     """Register a dataclass, named tuple or enumeration that may be received, and return the class. `register` can be
     used as a decorator.
 
-    Frames refer to the class by `name`, or by default by the class's own name. Raises CodecError for a class of any
-    other kind.
+    Frames refer to the class by `name`, or by default by the class's own name. Raises CodecError if the class is not a
+    dataclass, named tuple or enumeration.
     """
     if not isinstance(kind, type) or not category(kind):
         raise CodecError(
@@ -104,7 +104,7 @@ def field_values(obj: Any) -> list[tuple[str, Any]]:
 
 
 def loss(kind: type, what: str, remedy: str) -> CodecError:
-    """Return the error for an object of which `what` would be lost in the encoding."""
+    """Return the error for an object that would lose `what`, such as an attribute, if it were encoded."""
     return CodecError("E-NO-FORM", f"{what} of an object of {name_of(kind)} would be lost", remedy)
 
 

@@ -21,7 +21,8 @@ SECONDS_IN_A_DAY = 86400
 
 
 def zone_node(zone: Any) -> str:
-    """Return a time zone's header node. Raises CodecError if the receiver could not rebuild the zone."""
+    """Return a time zone's header node. Raises CodecError if the receiver of the message could not rebuild the time
+    zone."""
     if zone is None:
         return "null"
     writer = _WRITERS.get(type(zone))
@@ -89,7 +90,8 @@ def _find_zone(key: str) -> zoneinfo.ZoneInfo:
 def duration_of(parts: list[Any]) -> dt.timedelta:
     """Return a duration from days, seconds and microseconds.
 
-    Raises CodecError if Python itself would represent the duration with different numbers.
+    Raises CodecError if the three numbers are not in the form that `datetime.timedelta` uses, for example if the
+    seconds exceed a day.
     """
     limits = ((-999_999_999, 999_999_999), (0, SECONDS_IN_A_DAY - 1), (0, 999_999))
     valid = (type(part) is int and least <= part <= most for part, (least, most) in zip(parts, limits, strict=True))
@@ -99,8 +101,8 @@ def duration_of(parts: list[Any]) -> dt.timedelta:
 
 
 def offset_at(moment: dt.datetime) -> int | None:
-    """Return a time's UTC offset in seconds from the time zone database. Return None if the time has no zone from the
-    database."""
+    """Return the UTC offset, in seconds, of a `datetime` whose zone is from the time zone database. Return None for
+    every other `datetime`."""
     if type(moment.tzinfo) is not zoneinfo.ZoneInfo:
         return None
     offset = moment.utcoffset()

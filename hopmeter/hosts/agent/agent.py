@@ -1,8 +1,8 @@
 """The agent: starts nodes, brokers and background load on its host for one coordinator, and forwards the nodes'
 messages.
 
-The agent exits when its channel closes, when its parent process exits, or when it receives a signal. The agent leaves
-no processes or files behind.
+The agent exits when its channel closes, when its parent process exits, or when it receives a signal. When the agent
+exits, it leaves no processes or files behind.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Agent:
         self._is_over = False
 
     def run(self) -> None:
-        """Greet the coordinator, and handle its requests until it closes the channel."""
+        """Send a greeting to the coordinator, and handle its requests until it closes the channel."""
         self._channel.send(Greeting.own("agent").as_message())
         self._await_greeting()
         while not self._is_over and not self._alarm.rung:
@@ -97,8 +97,8 @@ class Agent:
             self._heed(message)
 
     def _wait(self, most_s: float | None) -> None:
-        """Wait for an event from the coordinator, a process or a signal. Handle events of the node and broker
-        processes."""
+        """Wait for a request from the coordinator, an event of a node or broker process, or a signal, and handle events
+        of processes."""
         for key, _ in self._selector.select(0 if self._channel.has_lines else most_s):
             if key.data is not None:
                 key.data()
@@ -107,8 +107,8 @@ class Agent:
         self._is_over = True
 
     def _tick(self) -> float | None:
-        """Sample the CPU use of all trials that request samples, and return the seconds until the next sample. Return
-        None if no trial requests CPU samples."""
+        """Sample the CPU use of all trials that requested samples. Return the seconds until the next sample, or None if
+        no trial requested samples."""
         sampled = [trial for trial in self._requests.trials.values() if trial.samples_cpu]
         if not sampled:
             return None
@@ -188,7 +188,7 @@ class Agent:
         self._channel.send({"say": word, "trial": trial.run, **more})
 
     def _tell_broker(self, trial: AgentTrial, number: int, broker: BrokerProcess) -> None:
-        """Report a failed broker to the coordinator."""
+        """Report to the coordinator that a broker has failed."""
         self._selector.unregister(broker.exit_watch)
         try:
             broker.check()
@@ -220,7 +220,8 @@ class Agent:
 
 
 def stdio_channel() -> LineChannel:
-    """Return a channel over stdin and stdout. Anything that libraries later write to stdout is redirected to stderr."""
+    """Return a channel over stdin and stdout. Whatever libraries write to stdout afterwards is redirected to stderr, so
+    that it does not mix with messages."""
     reading, writing = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)

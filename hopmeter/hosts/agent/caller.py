@@ -1,7 +1,8 @@
-"""A connection to a listening agent. The peer must first prove that it is a coordinator of this user.
+"""A connection to a listening agent. The agent admits a peer only after the peer has proved that it is a coordinator of
+this user.
 
-To authenticate a coordinator, the agent sends a nonce. The coordinator answers with its own nonce and a proof, and the
-agent replies with its proof.
+To authenticate a coordinator, the agent sends a nonce; the coordinator answers with a nonce and a proof, and the agent
+returns a proof.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LONGEST_PROOF = 1024
 
 @dataclass(frozen=True)
 class Guard:
-    """The proofs that the agent requires from a peer: knowledge of the secret, possession of a certificate, or both."""
+    """What a peer must prove to the agent: that it knows the secret, that it has a certificate, or both."""
 
     secret: bytes | None = None
     tls: ssl.SSLContext | None = None
@@ -48,10 +49,10 @@ class RefusedCallerError(Exception):
 
 
 class Caller:
-    """A connection to a peer that is not yet admitted. `advance` never blocks."""
+    """A connection to a peer that the agent has not admitted yet. `advance` never blocks."""
 
     def __init__(self, connection: socket.socket, name: str, guard: Guard) -> None:
-        """Take ownership of a connection from the peer `name`. Raises OSError if the connection is already closed."""
+        """Take ownership of the connection to the peer `name`. Raises OSError if the connection is already closed."""
         connection.setblocking(False)
         if guard.tls is not None:
             connection = guard.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
@@ -63,8 +64,8 @@ class Caller:
         self._steps = self._admit()
 
     def advance(self) -> bool:
-        """Continue the handshake without blocking, and return whether the peer is admitted. Raises RefusedCallerError
-        if the peer's proof is wrong or late."""
+        """Continue the handshake with the peer without blocking, and return whether the agent has admitted the peer.
+        Raises RefusedCallerError if the peer's proof is wrong, or if the proof does not arrive in time."""
         try:
             return next(self._steps, True)
         except ssl.SSLError as cause:
@@ -73,7 +74,7 @@ class Caller:
             raise RefusedCallerError(f"it left: {cause.strerror}") from cause
 
     def _admit(self) -> Generator[bool, None, None]:
-        """Run the handshake. Yields False whenever more data from the peer is needed."""
+        """Run the handshake. Yields False whenever the handshake needs more data from the peer."""
         if isinstance(self.connection, ssl.SSLSocket):
             yield from self._shake_hands(self.connection)
         nonce = make_nonce()

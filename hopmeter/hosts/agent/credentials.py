@@ -1,4 +1,4 @@
-"""Files that authenticate a listening agent and its coordinator: a shared secret, or certificates."""
+"""Files that authenticate a listening agent and its coordinator to each other: a shared secret, or certificates."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ class Credentials:
 
     @property
     def files(self) -> dict[str, Path]:
-        """Return the paths of the given files, keyed by the names that the `--hosts` file uses for them."""
+        """Return the paths of the credential files that the user gave, keyed by the field names of the `--hosts`
+        file."""
         return {name: path for name, path in vars(self).items() if path is not None}
 
     def check(self, address: AgentAddress) -> None:
-        """Raise UsageError if the options are incomplete, leave the address unprotected, or do not apply to this kind
-        of address."""
+        """Raise UsageError if the options are incomplete, leave the address unprotected, or do not apply to the
+        address."""
         if address.path and self.files.keys() & {"cert", "key", "ca"}:
             raise UsageError("E-AGENT-CHANNEL", "a Unix socket has no TLS", "omit --cert, --key and --ca")
         if not address.stays_here and not self.files:
@@ -39,8 +40,8 @@ class Credentials:
             raise UsageError("E-HOST-TLS", "TLS needs all of --cert, --key and --ca", "name all three files")
 
     def guard(self, say: Callable[[str], None]) -> Guard:
-        """Return the proofs that the agent requires from a peer. Creates the secret file if the file does not exist.
-        Raises UsageError if a file is unusable."""
+        """Return what a peer must prove to the agent. If the secret file does not exist, this method creates it. Raises
+        UsageError if a credential file is unusable."""
         tls = None
         if self.cert is not None and self.key is not None and self.ca is not None:
             tls = TlsFiles(self.cert, self.key, self.ca).context(is_agent=True, named="--cert, --key and --ca")

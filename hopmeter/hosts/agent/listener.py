@@ -1,7 +1,8 @@
-"""A listening agent. The agent serves one coordinator at a time, each in its own session process.
+"""A listening agent. The agent serves one coordinator at a time, and starts a separate session process for each
+coordinator.
 
-Peers that are not yet admitted are limited in number, time and message size. If too many peers connect, the oldest
-connection that is not yet admitted is dropped.
+Peers that the agent has not admitted yet are limited in number, time and message size. If too many peers connect, the
+agent closes the oldest connection whose peer it has not admitted yet.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Conduct = Callable[[LineChannel], object]
 
 
 def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
-    """Serve coordinators until a signal arrives. Raises UsageError if the agent cannot listen on the address."""
+    """Serve coordinators until the agent receives a signal. Raises UsageError if the agent cannot listen on the
+    address."""
     with Alarm() as alarm, address.listen() as server:
         port = None if address.path else server.getsockname()[1]
         say(f"listening on {address if port is None else AgentAddress(address.host, port)}; Ctrl-C ends the agent")
@@ -47,7 +49,8 @@ def listen(address: AgentAddress, guard: Guard, say: Say) -> None:
 
 
 class Listener:
-    """The peers of a listening socket: the peers in the handshake, and the coordinator that has a session."""
+    """The peers that are connected to a listening socket: peers in the handshake, and the coordinator that is being
+    served."""
 
     def __init__(self, server: socket.socket, guard: Guard, say: Say, alarm: Alarm, conduct: Conduct = serve) -> None:
         self._server, self._guard, self._conduct = server, guard, conduct
@@ -63,11 +66,11 @@ class Listener:
 
     @property
     def serves(self) -> bool:
-        """Return whether a session is running."""
+        """Return whether the agent is serving a coordinator."""
         return self._session is not None
 
     def step(self, most_s: float = math.inf) -> None:
-        """Wait at most `most_s` for events, then admit and serve coordinators."""
+        """Wait at most `most_s` seconds for events, then admit peers and serve coordinators."""
         for key, _ in self._selector.select(self._patience_s(most_s)):
             key.data()
         self._drop_late()
@@ -109,8 +112,8 @@ class Listener:
             self._drop(caller, "it proved nothing in time")
 
     def _drop(self, caller: Caller, why: str, code: str = "E-HOST-PEER") -> None:
-        """Reject a peer, send it the reason and close its connection. Peers that are rejected because the agent is busy
-        are not logged."""
+        """Reject a peer: send the reason to the peer, and close the connection. If a peer is rejected because the agent
+        is busy, the rejection is not logged."""
         if code != BUSY:
             self._log.say(f"{caller.name} was refused: {why}")
         self._forget(caller)
@@ -145,7 +148,7 @@ class Listener:
         self._selector.register(session.sentinel, selectors.EVENT_READ, lambda: self._end_session(session))
 
     def _serve(self, caller: Caller) -> None:
-        """Serve a coordinator in the session process."""
+        """Serve an admitted coordinator in a new session process."""
         signal.set_wakeup_fd(-1)
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
@@ -169,7 +172,7 @@ class Listener:
         self._log.say("the coordinator has left")
 
     def close(self) -> None:
-        """Close all connections, and end the session and all processes that the session has started."""
+        """Close all connections to peers, and end the session with all its processes."""
         for caller in list(self._callers.values()):
             caller.connection.close()
         self._selector.close()
@@ -181,14 +184,15 @@ class Listener:
 
 
 class BoundedLog:
-    """A log that accepts at most `MOST_LINES` lines in `LINES_S` seconds."""
+    """A log of at most `MOST_LINES` lines in every `LINES_S` seconds; further lines are dropped."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
         self._since, self._lines = 0.0, 0
 
     def say(self, line: str) -> None:
-        """Log a line with unprintable characters replaced by spaces. Lines beyond the log's limit are dropped."""
+        """Log a line with unprintable characters replaced by spaces. If the log has reached its limit, the line is
+        dropped."""
         now = time.monotonic()
         if now - self._since > LINES_S:
             self._since, self._lines = now, 0

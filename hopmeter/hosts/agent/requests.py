@@ -49,15 +49,15 @@ class Command(Protocol):
     """A command that serves a coordinator's connection in place of `hopmeter agent`, such as `hopmeter publish`."""
 
     def meet(self, ask: Ask) -> dict[str, Any]:
-        """Accept the options of the peer command, which `ask` describes, and return the options of this command.
+        """Accept the options of the peer's command, which `ask` contains, and return the options of this command.
         Raises HopmeterError if the two commands are incompatible."""
 
     def note(self, ask: Ask) -> dict[str, Any]:
-        """Handle a message from the peer command, and return the answer."""
+        """Handle a message from the peer's command, and return the answer."""
 
     def store_samples(self, trial: AgentTrial) -> None:
-        """Store the samples that this command needs, before the trial's files are removed. The trial's nodes may still
-        be running when this method is called."""
+        """Store the samples that this command needs, because the trial's files are removed afterwards. The trial's
+        nodes may still be running when this method is called."""
 
 
 class Requests:

@@ -32,8 +32,8 @@ FindProgram = Callable[[Manifest, str, tuple[str, ...]], Readiness]
 
 @dataclass
 class AgentTrial:
-    """A trial that an agent runs for its coordinator. Messages about the trial identify nodes and brokers by numbers,
-    and contain no file paths of this host."""
+    """A trial that an agent runs for its coordinator. Messages about the trial refer to nodes and brokers by number,
+    and contain no file paths of the agent's host."""
 
     part: LocalTrial
     run: str
@@ -62,7 +62,7 @@ class AgentTrial:
         return {"address": broker.address, "environment": broker.environment}
 
     def start_node(self, ask: Mapping[str, Any]) -> LocalNode:
-        """Start a node with the programs, adapters and directories of this host."""
+        """Start a node with this host's programs, adapters and directories."""
         number = value_checks.number(ask, "node", 1 << 20)
         if number in self.nodes or len(self.nodes) >= MOST_NODES:
             raise ValueError(f"node {number} already exists, or there are already {MOST_NODES} nodes")
@@ -88,8 +88,8 @@ class AgentTrial:
         return self.nodes[number]
 
     def _resolve(self, spec: dict[str, Any], manifest: Manifest, language: str) -> dict[str, Any]:
-        """Return a node's spec with the file paths and settings of this host. Raises ValueError if the spec is not
-        valid on this host."""
+        """Return a node's spec with the file paths and settings of this host. Raises ValueError if the node's spec is
+        not valid on this host."""
         own = {"run": self.run, "transport": manifest.name}
         if any(spec.get(key) != value for key, value in own.items()):
             raise ValueError("the spec belongs to another run or transport")
@@ -104,8 +104,8 @@ class AgentTrial:
         return {**resolved, "adapter": adapter, "settings": settings}
 
     def say(self, number: int, message: dict[str, Any]) -> int:
-        """Forward a message to a node, and return 0. If a `go` message is too late, do not forward it, and return the
-        delay in nanoseconds."""
+        """Forward a message to a node, and return 0 if the message is on time. A `go` message that is too late is not
+        forwarded, and its delay in nanoseconds is returned."""
         if message.get("say") == "go":
             late_ns = time.monotonic_ns() + LEAST_LEAD_NS - value_checks.number(message, "start_ns")
             if late_ns > 0:
@@ -116,7 +116,7 @@ class AgentTrial:
         return 0
 
     def usage(self, since_ns: int) -> dict[str, Any]:
-        """Return the resources that the trial's processes have used since a given time."""
+        """Return the resources that the processes of the trial have used since a given time."""
         used: Usage = self.part.usage(since_ns)
         stopped, self.samples_cpu = list(used.stopped_s.items()), False
         return {
@@ -128,8 +128,8 @@ class AgentTrial:
         }
 
     def write_samples(self) -> dict[str, int]:
-        """Write the samples and causes of all endpoints as Parquet files. Return the sizes of the written files in
-        bytes, by name."""
+        """Write the samples and causes of all endpoints to two Parquet files. Return the size of each written file in
+        bytes, keyed by file name."""
         files, path = self.part.collect(), self.sample_files["samples"]
         if not files:
             return {}
@@ -138,8 +138,8 @@ class AgentTrial:
         return {name: each.stat().st_size for name, each in self.sample_files.items() if each.exists()}
 
     def raw_files(self, patience_s: float) -> list[Path]:
-        """Return the raw sample files that are complete. Nodes that are still measuring have `patience_s` seconds to
-        finish."""
+        """Return the raw sample files that are complete. Nodes that are still measuring get `patience_s` seconds to
+        finish their files."""
         if self.has_begun and not self.is_closed:
             for node in self.nodes.values():
                 node.say({"say": "end"})
@@ -153,7 +153,7 @@ class AgentTrial:
         return {"samples": samples, "causes": causes_path(samples)}
 
     def close(self) -> dict[str, str]:
-        """Stop the processes of the trial, and return the end of each process's log, by process name."""
+        """Stop the trial's processes, and return the last lines of each process's log, keyed by process name."""
         self.is_closed = True
         self.part.close()
         share = LOG_BYTES // max(1, len(self.logs))
@@ -161,8 +161,8 @@ class AgentTrial:
 
 
 def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the validated settings of a transport. Raises ValueError if the given settings are not exactly those of
-    the manifest, or if a setting is a file path of another host."""
+    """Validate the settings that the coordinator sent for a transport, and return them. Raises ValueError if the names
+    of the settings differ from those in the manifest, or if a setting is a file path on another host."""
     if set(given) != set(manifest.settings):
         raise ValueError(f"the settings of {manifest.name} are {', '.join(manifest.settings) or 'none'}")
     for name, value in given.items():
@@ -172,8 +172,8 @@ def check_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, An
 
 
 def _own_variables(manifest: Manifest, given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the environment variables that the coordinator sent for a node. Raises ValueError if the coordinator sent
-    variables that the transport's broker does not provide."""
+    """Return the environment variables that the coordinator sent for one node. Raises ValueError if the coordinator
+    sent variables that the transport's broker does not provide."""
     known = manifest.broker.environment if manifest.broker else {}
     if unknown := set(given) - set(known):
         raise ValueError(f"{manifest.name} has no variable {', '.join(sorted(unknown))}")

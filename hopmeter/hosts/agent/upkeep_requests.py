@@ -15,23 +15,24 @@ MOST_WORDS, LONGEST_WORD = 1000, 60
 
 
 class Upkeep:
-    """The stream probe and the build that one coordinator has requested. At most one stream probe and one build run at
-    a time."""
+    """The stream probe and the build that one coordinator has started. At most one stream probe and one build run at a
+    time."""
 
     def __init__(self, folder: Path, file: Callable[[str], Path]) -> None:
-        """Build in `folder`. `file` is a function that returns the path of a received file by its hash."""
+        """Build in `folder`. `file` is a function that takes the hash of a received file and returns its path."""
         self._folder, self._file = folder, file
         self._stream: StreamReceiver | None = None
         self._build: HostBuild | None = None
 
     def open_stream(self, ask: Mapping[str, Any], token: bytes) -> dict[str, Any]:
-        """Listen for a probe stream on a free port, and return the port number."""
+        """Listen on a free port for the data stream of a network probe, and return the port number."""
         self._close_stream()
         self._stream = StreamReceiver(value_checks.address(ask, "address"), token)
         return {"port": self._stream.port}
 
     def read_stream(self) -> dict[str, Any]:
-        """Wait until the probe stream ends, and return the number of received bytes and the duration in nanoseconds."""
+        """Wait until the stream of the network probe ends, and return the number of received bytes and the duration in
+        nanoseconds."""
         assert self._stream is not None, "the coordinator has opened it"
         many, ns = self._stream.result()
         self._close_stream()
@@ -65,8 +66,8 @@ class Upkeep:
         )
 
     def read_build(self, ask: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the build output after a byte offset. After the build has ended, the answer also contains the exit
-        code."""
+        """Return everything that the build has printed after a byte offset. If the build has ended, the answer contains
+        its exit code."""
         assert self._build is not None, "the coordinator has started it"
         report = self._build.report(value_checks.number(ask, "offset"))
         if report["code"] is not None:

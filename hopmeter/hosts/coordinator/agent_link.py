@@ -1,4 +1,5 @@
-"""Links to agents. A link is a subprocess, a container, a socket, or a connection to a cluster worker."""
+"""Links to agents. A link connects the coordinator to an agent through a subprocess, a container, a socket or a worker
+of a cluster."""
 
 from __future__ import annotations
 
@@ -21,25 +22,25 @@ CONNECTING = 32
 
 
 class Link(Protocol):
-    """A connection to an agent over any kind of link."""
+    """The interface that all kinds of links to an agent have in common."""
 
     @property
     def channel(self) -> LineChannel:
-        """Return the channel to the agent."""
+        """Return the channel over which the coordinator and the agent exchange messages."""
 
     def why_gone(self) -> str:
-        """Return why the channel was closed, or an empty string if the reason is unknown."""
+        """Return the reason why the channel to the agent was closed, or an empty string if the reason is unknown."""
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent exits."""
+        """Close the channel to the agent, so that the agent exits."""
 
     def close(self) -> None:
-        """Close the channel and wait until the agent has exited."""
+        """Close the channel to the agent, and wait until the agent has exited."""
 
 
 def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
-    """Connect to the agent of a host. A link that starts a command writes the command's log to `folder`. Raises
-    HostError if the agent cannot be reached, and UsageError if a secret or TLS file is unusable."""
+    """Connect to the agent of a host. If the link starts a command, the log of the command is written to `folder`.
+    Raises HostError if the agent cannot be reached, and UsageError if a secret or TLS file is unusable."""
     if entry.listens is not None:
         return AgentSocket(name, entry)
     if entry.container is not None:
@@ -49,7 +50,7 @@ def open_link(name: str, entry: HostEntry, folder: Path) -> Link:
 
 @contextmanager
 def closing_links() -> Iterator[dict[str, Link]]:
-    """Yield a dictionary for links. All links in the dictionary are closed concurrently when the `with` block ends."""
+    """Yield a dictionary for links. When the `with` block ends, all links in the dictionary are closed concurrently."""
     links: dict[str, Link] = {}
     try:
         yield links

@@ -31,7 +31,7 @@ REMEDIES = {
 
 
 class NothingListensError(HostError):
-    """No agent is listening at the address yet."""
+    """No agent is listening yet at the address that the user gave."""
 
 
 class AgentSocket:
@@ -73,8 +73,8 @@ class AgentSocket:
         return HostError("E-HOST-TLS", what, remedy)
 
     def _prove(self) -> LineCodes | None:
-        """Prove knowledge of the secret, and check the agent's proof. Return the codes that authenticate all later
-        lines, or None if there is no secret."""
+        """Prove to the agent that the coordinator knows the secret, and check the agent's proof. Return the codes that
+        authenticate all further lines, or None if the host has no secret."""
         try:
             challenge, own = self._read("agent"), make_nonce()
             self._check_user()
@@ -106,7 +106,8 @@ class AgentSocket:
             raise self._unreachable("another user listens there")
 
     def _read(self, word: str) -> dict[str, Any]:
-        """Return the next message. The message is read byte by byte, because all later bytes belong to the session."""
+        """Return the next message. The handshake message is read byte by byte, because all bytes after it belong to the
+        session."""
         line = b""
         while not line.endswith(b"\n"):
             self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))
@@ -138,7 +139,7 @@ class AgentSocket:
         return LOOPBACK if self._address.path else str(self._connection.getsockname()[0])
 
     def why_gone(self) -> str:
-        """Return why the connection was lost, or an empty string if the reason is unknown."""
+        """Return the reason why the connection to the agent was lost, or an empty string if the reason is unknown."""
         why = self.channel.why_closed
         return f"the connection was cut: {why}" if why else ""
 

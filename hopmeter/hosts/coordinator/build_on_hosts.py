@@ -1,5 +1,5 @@
-"""`hopmeter build` on several hosts at once. Each host builds its own programs, and this process yields the outcomes
-that the hosts report."""
+"""`hopmeter build` on several hosts at once. Each host builds its own programs and reports the outcomes to this
+process, which yields them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class HostOutcome:
 
     @classmethod
     def of(cls, host: str, row: Mapping[str, Any]) -> HostOutcome:
-        """Parse a line of `hopmeter build --json` from a host. Raises ValueError if the line is malformed."""
+        """Convert a line that `hopmeter build --json` printed on a host to an outcome. Raises ValueError if the line is
+        malformed."""
         texts = {key: value_checks.printable({key: row.get(key) or ""}, key) for key in (*NAMES, *WORDS)}
         target = " ".join(filter(None, (texts.pop(key) for key in NAMES)))
         return cls(host, target, row.get("ready") is True, seconds=value_checks.decimal(row, "seconds"), **texts)
@@ -51,14 +52,14 @@ ORDERED = ("transports", "languages", "codecs", "settings")
 
 
 class Builder(Protocol):
-    """Starts a build on one host and reads its output."""
+    """The interface of a builder, which starts a build on one host and reads the output of the build."""
 
     def start(self, order: BuildOrder) -> None:
-        """Start the requested build. The paths in `order.messages` refer to files of this machine."""
+        """Start the requested build. The paths in `order.messages` refer to schema files on this machine."""
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return the build output after a byte offset. After the build has ended, the answer also contains the exit
-        code."""
+        """Return everything that the build has printed after a byte offset. If the build has ended, the answer contains
+        its exit code."""
 
 
 class BuilderHere:
@@ -73,8 +74,8 @@ class BuilderHere:
         self._build = HostBuild(order, self._folder)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Return the build output after a byte offset. After the build has ended, the answer also contains the exit
-        code."""
+        """Return everything that the build has printed after a byte offset. If the build has ended, the answer contains
+        its exit code."""
         assert self._build is not None, "it was started"
         return self._build.report(offset)
 
@@ -85,20 +86,20 @@ class BuilderHere:
 
 
 class BuilderThere:
-    """The builder for a remote host, where the agent runs the build."""
+    """The builder for a remote host, on which an agent runs the build."""
 
     def __init__(self, host: RemoteHost) -> None:
         self._host = host
 
     def start(self, order: BuildOrder) -> None:
-        """Send the schema files of the messages, and start a build."""
+        """Send the schema files of the messages to the host, and start the build there."""
         words: dict[str, Any] = {key: list(getattr(order, key)) for key in ORDERED}
         gathered = [gather_files(f"{KIND}{each}", order.codecs) for each in order.messages]
         sent = [each.send(self._host.send_file) for each in gathered]
         self._host.connection.ask("start-build", **words, messages=sent, system_packages=order.system_packages)
 
     def read(self, offset: int) -> dict[str, Any]:
-        """Request the build output after a byte offset."""
+        """Request everything that the build has printed after a byte offset."""
         return self._host.connection.ask("read-build", offset=offset)
 
 
@@ -110,8 +111,8 @@ class Building:
         self.is_over = False
 
     def read(self) -> Iterator[HostOutcome]:
-        """Yield the outcomes that the host has reported since the last call. If a host becomes unreachable, only the
-        build on this host fails."""
+        """Yield the outcomes that the host has reported since the previous call. If the host becomes unreachable, the
+        builds on the other hosts continue."""
         try:
             with naming(self.host):
                 yield from self._read()
@@ -136,8 +137,8 @@ class Building:
 def build_on_hosts(session: HostSession, order: BuildOrder) -> Generator[HostOutcome]:
     """Build on all hosts of a session at once, and yield the outcomes as they are reported.
 
-    When the iterator ends, the build on this machine stops. A build on another host stops when the host's agent exits.
-    Raises HostError if a build cannot be started.
+    When the iterator ends, the build on this machine is stopped. A build on another host stops when the agent of that
+    host exits. Raises HostError if a build cannot be started.
     """
     with ScratchDir() as ground, closing(BuilderHere(ground.directory / "build")) as here:
         builders = {

@@ -1,7 +1,7 @@
 """Compares the clocks of all hosts before the first trial and after each trial, and stores the results.
 
-If there are up to ten clocks, each pair of clocks is compared. Larger sets are compared with a single reference clock,
-because the number of pairs grows with the square of the number of hosts.
+Up to ten clocks are compared in pairs. More clocks are each compared with one reference clock, because the number of
+pairs grows quadratically.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ class ClockHost:
 
 
 class ClockExchange:
-    """The clock responders of all hosts during a run. Hosts that share a clock count as one host."""
+    """The clock responders that answer clock comparisons on all hosts during a run. Hosts that share one clock count as
+    one host in the comparison."""
 
     def __init__(self, hosts: Mapping[str, ClockHost], folder: Path) -> None:
-        """Store all comparison results in the run directory `folder`."""
+        """Store the results of all clock comparisons in the run directory `folder`."""
         self._hosts, self._folder = hosts, folder
         self._session, self._token = secrets.token_hex(8), secrets.token_bytes(TOKEN_BYTES)
         self._own: ClockResponder | None = None
@@ -83,21 +84,23 @@ class ClockExchange:
             raise failure
 
     def stop(self) -> None:
-        """Stop the clock responder of this machine. A clock responder on another host stops when the host's agent
-        exits."""
+        """Stop the clock responder on this machine. The clock responder on another host stops when the agent of that
+        host exits."""
         if self._own is not None:
             self._own.stop()
 
     def compare(self) -> None:
-        """Compare all clocks again. If a host does not answer, its clock offset remains unknown for this comparison."""
+        """Compare all clocks again. If a host does not answer, the offset of its clock remains unknown in this
+        comparison."""
         if self._ports:
             self._compare(with_sources=False)
 
     def _clocks(self) -> list[ClockHost]:
-        """Return one host for each distinct clock. The clock of the first host is the reference for the `go` time.
+        """Return one host for each clock, because several hosts may share a clock. The first clock is the reference for
+        the start time in the `go` message.
 
-        The first host is this machine if this machine takes part in the comparison. In a star without this machine, the
-        first host is the host with the shortest round trip.
+        The first host is this machine if this machine takes part in the comparison. If this machine does not take part
+        in a star, the first host is the one with the shortest round trip.
         """
         alive = [each for each in self._hosts.values() if not each.is_gone]
         first: dict[str, ClockHost] = {}
@@ -106,7 +109,7 @@ class ClockExchange:
         return list(first.values())
 
     def _compare(self, with_sources: bool) -> list[ComparisonError]:
-        """Compare all clocks, store the results, and return the errors."""
+        """Compare all clocks, store the results, and return the errors that occurred."""
         failures: list[ComparisonError] = []
         clocks = self._clocks()
         states = [(each.name, partial(self._ask_state, each, with_sources)) for each in self._hosts.values()]
@@ -120,7 +123,7 @@ class ClockExchange:
         return failures
 
     def _set_clocks(self, clocks: Sequence[ClockHost]) -> None:
-        """Update the host clocks that are used to translate the `go` time."""
+        """Update the clock offsets of the hosts, which are used to translate the start time in the `go` message."""
         if not clocks:
             return
         first, names = clocks[0].name, {each.clock: each.name for each in clocks}
@@ -153,7 +156,7 @@ class ClockExchange:
     def _measure_batches(
         self, pairs: Sequence[tuple[ClockHost, ClockHost]], failures: list[ComparisonError]
     ) -> Iterator[Batch]:
-        """Measure one batch of clock exchanges for each pair of hosts. At most `ASKERS` hosts send exchanges at
+        """Measure one batch of clock exchanges for each pair of hosts. At most `ASKERS` hosts send clock requests at
         once."""
         askers = list(dict.fromkeys(asker.name for asker, _ in pairs))
         for begin in range(0, len(askers), ASKERS):
@@ -174,14 +177,14 @@ class ClockExchange:
 
 
 def choose_pairs(clocks: Sequence[Host], is_star: bool) -> list[tuple[Host, Host]]:
-    """Return the pairs of clocks to compare, each as asker and responder. In a star, each clock except the first asks
-    the first clock."""
+    """Return the pairs of clocks to compare; the first clock of each pair sends requests, and the second answers. In a
+    star, every clock except the first is compared with the first clock."""
     return [(each, clocks[0]) for each in clocks[1:]] if is_star else list(combinations(clocks, 2))
 
 
 def _answers(asks: Iterable[tuple[str, Callable[[], Answer[Found]]]], failures: list[ComparisonError]) -> list[Found]:
-    """Send requests to several hosts at once, and return their answers. Errors are not raised, but appended to
-    `failures`."""
+    """Send a request to each of several hosts at once, and return the answers of the hosts. Errors are appended to
+    `failures` instead of being raised."""
     waiting: list[tuple[str, Answer[Found]]] = []
     found: list[Found] = []
     for name, ask in asks:

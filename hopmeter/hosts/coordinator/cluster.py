@@ -36,8 +36,8 @@ MOST_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class Cluster:
-    """The address of a Dask scheduler, and the TLS files of this client. If a TLS file is None, Dask's configuration
-    provides the file."""
+    """The address of a Dask scheduler, and the TLS files of this client. If a TLS file is None, the file named in
+    Dask's configuration is used."""
 
     address: str
     ca: Path | None = None
@@ -45,7 +45,8 @@ class Cluster:
     key: Path | None = None
 
     def check(self) -> None:
-        """Raise UsageError for a malformed address, and HostError for an unencrypted address of another machine."""
+        """Raise UsageError if the address is malformed, and HostError if the address is on another machine and not
+        encrypted."""
         found = ADDRESS.fullmatch(self.address)
         if found is None:
             what = f'--cluster: "{self.address}" is not the address of a scheduler'
@@ -55,8 +56,8 @@ class Cluster:
 
 
 def check_encrypted(name: str, address: str) -> None:
-    """Raise HostError if the address belongs to another machine and is not encrypted. Encryption is required because
-    Dask executes any code that it receives."""
+    """Raise HostError if the scheduler is on another machine and its address is not encrypted. Encryption is required
+    because Dask executes any code that it receives."""
     scheme, _, rest = address.partition("://")
     host = rest.rpartition(":")[0].strip("[]")
     if scheme == "tls" or _is_loopback(host):
@@ -79,8 +80,8 @@ def _is_loopback(host: str) -> bool:
 
 @contextmanager
 def connect_cluster(cluster: Cluster) -> Iterator[Any]:
-    """Connect a Dask client inside the `with` block. Raises UsageError if the options are unusable, and HostError if no
-    scheduler answers."""
+    """Yield a Dask client that stays connected until the `with` block ends. Raises UsageError if the options for Dask
+    are unusable, and HostError if no scheduler answers."""
     cluster.check()
     try:
         distributed = importlib.import_module("distributed")
@@ -109,8 +110,8 @@ def connect_cluster(cluster: Cluster) -> Iterator[Any]:
 
 
 def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
-    """Return Dask's `Security` for this client. Raises UsageError if certificates that the address requires are
-    missing."""
+    """Return Dask's `Security` object with the TLS files of this client. Raises UsageError if the address requires
+    certificates that are missing."""
     given = {"tls_ca_file": cluster.ca, "tls_client_cert": cluster.cert, "tls_client_key": cluster.key}
     for path in given.values():
         if path is not None and not path.is_file():
@@ -126,8 +127,8 @@ def _security(make: Callable[..., Any], cluster: Cluster) -> Any:
 
 
 def find_workers(client: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the workers that have the resource `agent`, by name. Raises HostError if no worker has the resource, or if
-    a worker with the resource cannot be a host."""
+    """Return the Dask workers that have the resource `agent`, keyed by worker name. Raises HostError if no Dask worker
+    has the resource `agent`, or if such a worker cannot be a host."""
     every = client.scheduler_info(n_workers=-1)["workers"]
     offered = [{**worker, "contact": contact} for contact, worker in every.items() if RESOURCE in worker["resources"]]
     if not offered:
@@ -156,7 +157,7 @@ def _check_worker(worker: Mapping[str, Any]) -> None:
 @contextmanager
 def open_cluster(cluster: Cluster) -> Iterator[HostSession]:
     """Start an agent on each worker of a cluster. The agents run until the `with` block ends. Raises UsageError if the
-    options are unusable, and HostError if an agent cannot be started or reached."""
+    options for Dask are unusable, and HostError if an agent cannot be started or reached."""
     with ExitStack() as ends:
         client = ends.enter_context(connect_cluster(cluster))
         folder = ends.enter_context(ScratchDir()).directory
@@ -204,7 +205,7 @@ class WorkerLink:
         return answers[self._contact]
 
     async def _carry(self) -> None:
-        """Forward lines in both directions until the agent has exited or the worker is lost."""
+        """Forward lines between the coordinator and the agent until the agent has exited or the worker is lost."""
         down = asyncio.create_task(self._carry_down())
         try:
             await self._carry_up()

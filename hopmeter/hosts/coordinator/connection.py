@@ -27,7 +27,8 @@ CODE = re.compile(r"[ED]-[A-Z0-9-]{1,40}")
 
 @contextmanager
 def naming_damage(host: str) -> Iterator[None]:
-    """Convert errors that malformed agent data causes in the `with` block to a TrialFailedError that names the host."""
+    """If the agent sends malformed data, the errors in the `with` block become a TrialFailedError that names the
+    host."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as cause:
@@ -41,7 +42,7 @@ Hear = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """The fastest of several round trips to an agent."""
+    """The fastest of several round trips between the coordinator and an agent."""
 
     least_ns: int
     offset_ns: int
@@ -60,11 +61,10 @@ class Connection:
         patience_s: float = GREETING_S,
         busy: BusyAgents | None = None,
     ) -> None:
-        """Greet the agent on a channel. `why_gone` is a function that returns the reason why the agent closed the
-        channel.
+        """Greet the agent on a channel. `why_gone` is a function that returns why the agent closed the channel.
 
-        Connections with the same `busy` object can wait for answers concurrently. Raises HostError if no agent answers,
-        or if the agent has a different version of hopmeter.
+        Connections that share one `busy` object can wait for answers concurrently. Raises HostError if no agent
+        answers, or if the agent has a different version of hopmeter.
         """
         self.name, self.channel, self._why_gone = name, channel, why_gone
         self._busy = BusyAgents() if busy is None else busy
@@ -90,7 +90,8 @@ class Connection:
         return greeting
 
     def _first_message(self, patience_s: float) -> dict[str, Any]:
-        """Return the first line that is a message. A login shell may print other lines before the first message."""
+        """Return the first line from the agent that is a message, because a login shell may print other lines before
+        it."""
         seen: list[str] = []
         deadline = time.monotonic() + patience_s
         while len(seen) < MOST_LINES_BEFORE:
@@ -121,8 +122,8 @@ class Connection:
         return self.post(do, patience_s, **more).answer()
 
     def post(self, do: str, patience_s: float = PATIENCE_S, **more: Any) -> Question:
-        """Send a request without waiting for the answer. The agent answers requests one after another. Raises
-        TrialFailedError if the agent is lost."""
+        """Send a request to the agent without waiting for the answer. The agent answers requests one after another.
+        Raises TrialFailedError if the agent is lost."""
         self._asked += 1
         self._open.add(self._asked)
         self._busy.add(self)
@@ -130,8 +131,8 @@ class Connection:
         return Question(self, self._asked, do, patience_s)
 
     def take_answer(self, number: int) -> tuple[int, dict[str, Any]] | None:
-        """Return the answer to the request with this number, and the time at which it was read. Return None if no
-        answer has arrived. Raises TrialFailedError if the agent reported an error or is lost."""
+        """Return the agent's answer to the request with this number, and the time at which the answer was read. Return
+        None if no answer has arrived. Raises TrialFailedError if the agent reported an error or is lost."""
         if number in self._answers:
             read_ns, answer = self._answers.pop(number)
             return read_ns, self._value(answer)
@@ -145,11 +146,11 @@ class Connection:
         self._forgotten |= {number} & self._open
 
     def wait(self, most_s: float) -> bool:
-        """Wait until an agent with a pending answer sends data. Return False if no agent sends data within `most_s`
-        seconds.
+        """Wait until any agent with an unanswered request sends data. Return False if no agent sends data within
+        `most_s` seconds.
 
-        Data is read from all agents with a pending answer, so that no agent blocks while the coordinator waits for
-        another agent. Raises TrialFailedError if this agent is lost.
+        Data is read from all agents with an unanswered request, so that no agent blocks while the coordinator waits for
+        a different one. Raises TrialFailedError if the agent of this connection is lost.
         """
         if not self._busy.read(most_s):
             return False
@@ -180,7 +181,8 @@ class Connection:
             self.hear()
 
     def hear(self) -> None:
-        """Process the received messages without blocking. Raises TrialFailedError if the agent is lost."""
+        """Process the messages that the agent has sent so far, without blocking. Raises TrialFailedError if the agent
+        is lost."""
         try:
             for message in self.channel.receive():
                 self._sort(message)
@@ -211,14 +213,14 @@ class Connection:
             self._busy.remove(self)
 
     def lose(self, why: str) -> TrialFailedError:
-        """Mark the agent as lost, and return an error that states the reason."""
+        """Mark the agent as lost, and return the error that states why it was lost."""
         self._busy.remove(self)
         self._gone = self._gone or self._why_gone() or why
         remedy = "check the host; `hopmeter hosts` shows whether it can be reached"
         return TrialFailedError("E-HOST-GONE", f"the host {self.name} is gone: {self._gone}", remedy, crash=True)
 
     def listen(self, trial: str, hear: Hear | None) -> None:
-        """Pass all reports about a trial to the function `hear`. If `hear` is None, stop passing reports."""
+        """Pass each report about the trial to the function `hear`, or stop passing reports if `hear` is None."""
         self._trials.pop(trial, None)
         if hear is not None:
             self._trials[trial] = hear

@@ -22,7 +22,7 @@ ADDRESSES = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
 
 
 def find_engine(name: str, wanted: str | None) -> str:
-    """Return the container engine of a host. Raises HostError if the engine is not installed."""
+    """Return the container engine, Docker or Podman, of a host. Raises HostError if the engine is not installed."""
     found = next((each for each in ([wanted] if wanted else ENGINES) if shutil.which(each)), None)
     if found is None:
         what = f"{wanted} is not installed" if wanted else f"neither {' nor '.join(ENGINES)} is installed"
@@ -32,8 +32,8 @@ def find_engine(name: str, wanted: str | None) -> str:
 
 
 def run_command(engine: str, container: str, entry: HostEntry, shared: Path) -> list[str]:
-    """Return the command that starts an agent in a container. All containers that share memory mount the directory
-    `shared`."""
+    """Return the command that starts an agent in a container. All containers that share memory mount the same host
+    directory, `shared`."""
     memory = ["--ipc", "private"]
     if entry.shared_memory:
         # Programs that share memory must also be able to see each other's process ids.
@@ -63,8 +63,8 @@ class ContainerAgent(AgentProcess):
     """If `podman run` is killed, its container keeps running. Closing the container's stdin stops the container."""
 
     def __init__(self, name: str, entry: HostEntry, folder: Path) -> None:
-        """Start the container. The container's log and the directory for shared memory are in `folder`. Raises
-        HostError if no container engine is installed."""
+        """Start the container. The directory `folder` contains the container's log and the directory for shared memory.
+        Raises HostError if no container engine is installed."""
         self._host, self._entry = name, entry
         self._engine = find_engine(name, entry.engine)
         self._container = f"hopmeter-{name}-{secrets.token_hex(6)}"
@@ -74,8 +74,8 @@ class ContainerAgent(AgentProcess):
 
     @property
     def address(self) -> str | None:
-        """Return the container's address in its container network. Return None if the hosts file gives an address or
-        the container uses the host network. Raises HostError if the container has no address."""
+        """Return the address of the container in its container network. Return None if the hosts file gives an address
+        or the container uses the host network. Raises HostError if the container has no address."""
         if self._entry.network == "host" or "address" in self._entry.model_fields_set:
             return None
         printed = self._ask_engine(["inspect", "--format", ADDRESSES, self._container])
@@ -86,7 +86,8 @@ class ContainerAgent(AgentProcess):
         raise HostError("E-HOST-UNREACHABLE", what, 'give the host an `address`, or `network = "host"`')
 
     def _ask_engine(self, words: Sequence[str]) -> str:
-        """Return the output of the container engine, or an empty string if the engine cannot run."""
+        """Run the container engine with the given arguments, and return its output, or an empty string if the engine
+        cannot run."""
         with suppress(OSError, subprocess.TimeoutExpired):
             called = subprocess.run(
                 [self._engine, *words], capture_output=True, text=True, timeout=ENGINE_S, check=False

@@ -1,4 +1,5 @@
-"""Translates times of this machine to a host's clock, precisely enough to start nodes together."""
+"""Translates times of this machine to the clock of another host, precisely enough to start nodes on both at the same
+time."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from hopmeter.hosts.protocol.greeting import Greeting, own_id
 @dataclass(frozen=True)
 class HostClock:
     """A host's CLOCK_MONOTONIC minus the CLOCK_MONOTONIC of this machine. The clock offset is precise enough to start
-    nodes together, but too coarse for one-way latencies. The default values describe a host with the same clock as this
-    machine."""
+    nodes together, but too coarse for one-way latencies. The default values describe a host that uses the same clock as
+    this machine."""
 
     offset_ns: int = 0
     uncertainty_ns: int = 0
@@ -31,13 +32,13 @@ class HostClock:
         return there_ns, self.uncertainty_ns + round(doubt_ns)
 
     def beyond(self, model: PairModel, over: str) -> HostClock:
-        """Return the clock of another host, which was compared with this host's clock. `over` is the name of this
-        host."""
+        """Return the clock of a further host, whose clock was compared with the clock of this host. `over` is the name
+        of this host."""
         return HostClock(self.offset_ns, self.uncertainty_ns, model, over)
 
 
 def clock_of(greeting: Greeting, round_trip: RoundTrip) -> HostClock:
-    """Return the clock of the host that sent the greeting, computed from the fastest round trip to this host."""
+    """Return the clock of the host that sent the greeting, computed from the fastest round trip to that host."""
     if greeting.clock == own_id("time"):
         return HostClock()
     return HostClock(round_trip.offset_ns, round_trip.least_ns // 2)

@@ -40,7 +40,8 @@ class HostOptions:
         return [word for option, value in given.items() if value is not None for word in (option, str(value))]
 
     def named_cluster(self) -> Cluster | None:
-        """Return the cluster, or None if the options select none. Raises UsageError if the options conflict."""
+        """Return the Dask cluster that the options select, or None if they select no cluster. Raises UsageError if the
+        options conflict."""
         if self.cluster is None:
             if any((self.ca, self.cert, self.key)):
                 raise UsageError("E-OPTION-CONFLICT", "certificates are for --cluster", "add --cluster tls://HOST:8786")
@@ -55,8 +56,8 @@ class HostOptions:
 
     @contextmanager
     def open(self) -> Iterator[HostSession | None]:
-        """Connect the hosts inside the `with` block, and yield their session, or None if no hosts are selected. Raises
-        UsageError for unusable options, and HostError for unusable hosts."""
+        """Connect to the selected hosts, and yield their session until the `with` block ends, or yield None if no hosts
+        are selected. Raises UsageError if an option is unusable, and HostError if a host is unusable."""
         if cluster := self.named_cluster():
             from hopmeter.hosts.coordinator.cluster import open_cluster
 

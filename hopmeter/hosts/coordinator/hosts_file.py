@@ -135,14 +135,14 @@ class HostEntry(BaseModel):
         return TlsFiles(self.cert, self.key, self.ca)
 
     def beside(self, folder: Path) -> HostEntry:
-        """Return a copy with relative paths resolved against `folder`."""
+        """Return a copy of the host entry in which relative paths are resolved against `folder`."""
         paths = {name: getattr(self, name) for name in ("secret_file", "cert", "key", "ca")}
         found = {name: folder / path.expanduser() for name, path in paths.items() if path is not None}
         return self.model_copy(update=found)
 
     @property
     def start(self) -> list[str]:
-        """Return the command that starts the agent and connects its stdin and stdout."""
+        """Return the command that starts the agent, and whose stdin and stdout are the channel to the agent."""
         if self.ssh is None:
             return self.agent or []
         return [*SSH, *self.options, "--", self.ssh, shlex.join([*self.command, "agent", "--stdio"])]

@@ -28,8 +28,8 @@ class Question:
         """The time when the answer was read, on CLOCK_MONOTONIC."""
 
     def answer(self) -> dict[str, Any]:
-        """Wait for the answer, and return it. Raises TrialFailedError if the agent reports an error or does not
-        answer."""
+        """Wait for the agent's answer to the request, and return the answer. Raises TrialFailedError if the agent
+        reports an error or does not answer."""
         while (found := self._connection.take_answer(self._number)) is None:
             if not self._connection.wait(self._deadline - time.monotonic()):
                 raise self._connection.lose(f"it did not answer `{self._do}` within {self._patience_s:.0f} s")
@@ -42,8 +42,8 @@ class Question:
 
 
 def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
-    """Yield the answers in the order of the requests. Iterating over `questions` sends the requests, so that at most
-    `AT_ONCE` requests are pending."""
+    """Yield the answers to `questions` in the order of the questions. Each step of the iteration over `questions` sends
+    one request, so that at most `AT_ONCE` requests are pending."""
     waiting: deque[Question] = deque()
     try:
         for each in questions:
@@ -58,25 +58,25 @@ def answers(questions: Iterable[Question]) -> Iterator[dict[str, Any]]:
 
 
 class BusyAgents:
-    """The connections to agents with a pending answer."""
+    """The connections to all agents that have not yet answered a request."""
 
     def __init__(self) -> None:
         self._poll = select.poll()
         self._connections: dict[int, Connection] = {}
 
     def add(self, connection: Connection) -> None:
-        """Add a connection to the connections that `read` reads."""
+        """Add a connection to those that `read` waits for."""
         self._connections[connection.channel.fileno()] = connection
         self._poll.register(connection.channel, select.POLLIN)
 
     def remove(self, connection: Connection) -> None:
-        """Remove a connection from the connections that `read` reads."""
+        """Remove a connection from those that `read` waits for."""
         if self._connections.pop(connection.channel.fileno(), None):
             self._poll.unregister(connection.channel)
 
     def read(self, most_s: float) -> bool:
         """Wait for data from the agents, and read the data. Return False if no data arrives within `most_s` seconds. If
-        an agent is lost, the next request to this agent fails."""
+        an agent is lost, `read` raises no error, but the next request to this agent fails."""
         ready = self._poll.poll(max(0.0, most_s) * 1000)
         for number, _ in ready:
             with suppress(TrialFailedError):

@@ -1,4 +1,4 @@
-"""A remote host, with the same interface for trials, brokers and background load as this machine."""
+"""A remote host, which offers the same interface for trials, brokers and background load as this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RemoteHost:
     """A remote host that is reached through a connection. Each error names the host."""
 
     def __init__(self, connection: Connection, clock: HostClock, round_trip_ns: int, folder: Path) -> None:
-        """Store data from the host in `folder`, a private directory of this machine."""
+        """Store all data that the host sends in `folder`, a private directory on this machine."""
         self.connection, self.clock, self._round_trip_ns = connection, clock, round_trip_ns
         self._folder = folder
         self._sent: dict[tuple[Path, int, int], str] = {}
@@ -37,8 +37,8 @@ class RemoteHost:
 
     @property
     def lead_ns(self) -> int:
-        """Return the minimum time in nanoseconds between the arrival of `go` on the host and the start of the
-        schedule."""
+        """Return the minimum time, in nanoseconds, by which the message `go` must reach the host before the schedule
+        starts."""
         _, uncertainty_ns = self.clock.translate(time.monotonic_ns())
         return max(LEAST_LEAD_NS, LEAD_NS + ROUND_TRIPS * self._round_trip_ns + uncertainty_ns)
 
@@ -53,11 +53,11 @@ class RemoteHost:
         return RemoteBackground(self.connection, start)
 
     def note_alive(self) -> None:
-        """Do nothing, because the agent records which processes it has started."""
+        """Do nothing, because the host's agent records the processes that it has started."""
 
     @names_damage
     def send_file(self, path: Path) -> str:
-        """Send a file unless the host already has it, and return its hash."""
+        """Send a file to the host unless the host already has it, and return the file's hash."""
         stat = path.stat()
         key = (path, stat.st_size, stat.st_mtime_ns)
         if key not in self._sent:

@@ -33,13 +33,13 @@ class RemoteNode(Node):
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]
-        """Return whether messages of the node are pending, or unread lines have arrived from the node's host."""
+        """Return whether messages from the node wait to be read, or whether unread lines have arrived from its host."""
         is_unread = self._ended is None and self._connection.channel.has_lines
         return bool(self._waiting or self._failed or is_unread)
 
     @property
     def sources(self) -> tuple[Any, ...]:
-        """Return the agent's channel, which all nodes of the host share."""
+        """Return the channel to the agent, which is shared by all nodes on the host."""
         return (self._connection.channel,)
 
     @property
@@ -56,7 +56,7 @@ class RemoteNode(Node):
             self._connection.tell({"say": "to", "trial": self._run, "node": self._number, "message": message})
 
     def hear(self, report: Mapping[str, Any]) -> None:
-        """Process a report of the agent about this node. Raises ValueError for a malformed report."""
+        """Process a report that the agent sent about this node. Raises ValueError for a malformed report."""
         word = report["say"]
         if word == "from" and len(self._waiting) < MOST_WAITING:
             self._waiting.append(value_checks.table(report, "message"))
@@ -96,7 +96,7 @@ class RemoteNode(Node):
             raise failed
 
     def _check(self, message: Mapping[str, Any]) -> None:
-        """Raise ValueError for a message that this node cannot send."""
+        """Raise ValueError if the message is one that this node cannot have sent."""
         word = message["say"]
         if word == "probed":
             for key in ("pair", "probe"):
@@ -138,8 +138,8 @@ class RemoteNode(Node):
         return self._ended["exit_code"] if self._ended else None
 
     def tail(self) -> str:
-        """Return the end of the node's log as one line. Return an empty string if there is no log or the agent does not
-        answer."""
+        """Return the last lines of the node's log, joined to one line. Return an empty string if the node has no log or
+        the agent does not answer."""
         if self._ended is not None:
             return str(self._ended["tail"])
         try:
@@ -149,4 +149,4 @@ class RemoteNode(Node):
             return ""
 
     def close(self) -> None:
-        """Do nothing, because the agent ends all nodes of a trial together."""
+        """Do nothing, because the agent stops all nodes of a trial together."""

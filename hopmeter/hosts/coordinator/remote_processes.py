@@ -28,7 +28,7 @@ def names_damage(method: Method) -> Method:
 
 
 class RemoteBackground:
-    """The background load of a host. The agent begins to measure the load when the trial begins."""
+    """The background load of a host. The agent begins to measure the background load when the trial begins."""
 
     def __init__(self, connection: Connection, start: Question) -> None:
         self._connection, self._start, self.host_name = connection, start, connection.name
@@ -38,11 +38,11 @@ class RemoteBackground:
         self._start.answer()
 
     def begin(self) -> None:
-        """Do nothing, because the agent itself begins to measure the load."""
+        """Do nothing, because the agent measures the background load on its own."""
 
     @names_damage
     def reading(self) -> Achieved:
-        """Return the CPU and memory load that was actually achieved."""
+        """Return the CPU load and memory traffic that the background load actually achieved."""
         found = self._connection.ask("read-background")
         values = [
             None if found.get(key) is None else value_checks.decimal(found, key)
@@ -51,7 +51,7 @@ class RemoteBackground:
         return Achieved(*values)
 
     def close(self) -> None:
-        """End the background load. If the agent is lost, the load has already ended."""
+        """End the background load. If the agent is lost, the background load has already ended."""
         with suppress(TrialFailedError):
             self._connection.ask("end-background")
 

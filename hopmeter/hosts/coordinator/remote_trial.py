@@ -69,12 +69,13 @@ class RemoteTrial:
         return connection.post(do, patience_s, trial=self._run, **more)
 
     def _await_earlier(self) -> None:
-        """Wait for the answers to all requests of earlier steps. Raises TrialFailedError if a request failed."""
+        """Wait for the answers to all requests that were sent in earlier steps of the trial. Raises TrialFailedError if
+        a request failed."""
         while self._earlier:
             self._earlier.pop(0).answer()
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Send the requests of a trial step in advance, without waiting for the answers."""
+        """Send the requests of a later trial step now, without waiting for their answers."""
         with suppress(TrialFailedError):  # if the agent is lost, the step itself raises the error
             self._requested[step] = self._begin_step(step, since_ns)
 
@@ -88,7 +89,7 @@ class RemoteTrial:
         return [self._post("samples", SAMPLES_S), *(self._post_piece(name, 0, SAMPLES_S) for name in SAMPLE_FILES)]
 
     def _take_step(self, step: Step, since_ns: int = 0) -> list[Question]:
-        """Return the requests of a trial step, which `request` may already have sent."""
+        """Return the pending requests of a trial step, and send them first if `request` has not sent them."""
         return self._requested.pop(step, None) or self._begin_step(step, since_ns)
 
     @names_damage
@@ -112,7 +113,7 @@ class RemoteTrial:
 
     @names_damage
     def start_node(self, start: Start) -> RemoteNode:
-        """Request the start of a node. `watch` later waits until the node has started."""
+        """Request the start of a node. The method `watch` later waits until the node has started."""
         spec, number = spec_paths.send_files(start.spec, self._host.send_file), int(start.spec["node"])
         places = [str(site.directory) for site in self.sites]
         node = self.nodes[number] = RemoteNode(start, self._host.connection, self._run, self._host.clock)
@@ -131,7 +132,7 @@ class RemoteTrial:
         return node
 
     def watch(self) -> None:
-        """Wait until the nodes have started, and begin to detect processes that are stopped."""
+        """Wait until all nodes have started, and make the agent watch for processes that are stopped."""
         self._await_earlier()
         self._earlier.append(self._post("watch-stops"))
 
@@ -142,12 +143,12 @@ class RemoteTrial:
         asked.answer()
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
-        """Begin the measured window. The agent itself samples the CPU use of the processes."""
+        """Begin the measured window. The agent samples the CPU use of the trial's processes on its own."""
         told = {"cores": sorted(cores), "samples_cpu": samples_cpu}
         self._host.connection.tell({"say": "begin", "trial": self._run, **told})
 
     def sample_cpu(self) -> None:
-        """Do nothing, because the agent itself samples the CPU use."""
+        """Do nothing, because the agent samples the CPU use on its own."""
 
     @names_damage
     def usage(self, since_ns: int) -> Usage:
@@ -167,8 +168,8 @@ class RemoteTrial:
 
     @names_damage
     def collect(self) -> list[Path]:
-        """Fetch the samples and causes of all endpoints as Parquet files. Return a list with the path of the sample
-        file, or an empty list if the trial has no samples."""
+        """Fetch the samples and causes of all endpoints as Parquet files. Return a list that contains the path of the
+        sample file, or an empty list if the trial has no samples."""
         written, *firsts = self._take_step("collect")
         files = value_checks.table(written.answer(), "files")
         self._fetched.mkdir(mode=0o700)
@@ -183,7 +184,7 @@ class RemoteTrial:
         return [samples]
 
     def _fetch(self, name: str, size: int, into: Path, first: dict[str, Any]) -> None:
-        """Write the first piece of a file, then fetch and write the remaining pieces."""
+        """Write the first piece of a file, which has already been requested, then fetch and write the other pieces."""
         offsets = range(FIRST_BYTES, size, PIECE_BYTES)
         rest = answers(self._post_piece(name, offset) for offset in offsets)
         with into.open("wb") as file:
@@ -205,7 +206,7 @@ class RemoteTrial:
             raise ValueError(f"it has samples of endpoint {min(foreign)}, which is on another host")
 
     def close(self) -> None:
-        """End the trial's processes that are still running, and store the end of each process's log."""
+        """Stop those processes of the trial that are still running, and store the last lines of each process's log."""
         if self._is_closed or not self._is_begun:
             return
         with suppress(TrialFailedError, ValueError):  # a lost agent has no processes to end
@@ -227,7 +228,7 @@ class RemoteTrial:
             question.forget()
 
     def _hear(self, message: dict[str, Any]) -> None:
-        """Process a report of the agent. Raises ValueError for a malformed report."""
+        """Process a report that the agent sent about this trial. Raises ValueError for a malformed report."""
         if message["say"] == "broker":
             broker = self._brokers.get(value_checks.number(message, "number"))
             if broker is not None:
@@ -238,7 +239,8 @@ class RemoteTrial:
 
 
 def _broker_row(row: Any) -> dict[str, Any]:
-    """Return a broker's row with only the expected keys. Raises ValueError if a value in the row is invalid."""
+    """Return the row that describes a broker, reduced to the expected keys. Raises ValueError if a value in the
+    broker's row is invalid."""
     used, facts = value_checks.table(row, "resources"), value_checks.table(row, "facts")
     return {
         "endpoints": [],

@@ -1,4 +1,5 @@
-"""The hosts of one command: connects to them, describes them for the plan, and disconnects at the end."""
+"""The hosts of one command. Connects to the hosts, describes them for the plan, and disconnects when the command
+ends."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ DESCRIBING_S = 120.0
 
 @dataclass(frozen=True)
 class Reached:
-    """A host with an agent that has answered."""
+    """A host whose agent has answered the coordinator's greeting."""
 
     remote: RemoteHost
     round_trip: RoundTrip
@@ -44,10 +45,11 @@ class Reached:
 
 
 class HostSession:
-    """The hosts of a command. All hosts except this machine are connected through their agents."""
+    """The hosts of a command. Every host except this machine is connected through its agent."""
 
     def __init__(self, addresses: Mapping[str, str], reached: Mapping[str, Reached]) -> None:
-        """`addresses` maps the names of all hosts to their addresses, and `reached` contains the connected hosts."""
+        """`addresses` contains the address of every host by name, and `reached` contains the hosts that are
+        connected."""
         self._addresses, self._reached = addresses, reached
         self.remote = {name: each.remote for name, each in reached.items()}
         """The connected hosts by name, for the runtime."""
@@ -67,7 +69,7 @@ class HostSession:
         }
 
     def _ask_all(self, do: str) -> dict[str, dict[str, Any]]:
-        """Send a request to all agents at once, and return their answers by host name."""
+        """Send one request to all agents at once, and return their answers, keyed by host name."""
         with naming("the hosts"):
             asked = {name: each.remote.connection.post(do, DESCRIBING_S) for name, each in self._reached.items()}
             return {name: each.answer() for name, each in asked.items()}
@@ -142,8 +144,8 @@ def here_facts(name: str, address: str) -> HostFacts:
 
 @contextmanager
 def open_hosts(path: Path) -> Iterator[HostSession]:
-    """Connect the hosts of a hosts file. The agents run until the `with` block ends. Raises UsageError if the hosts
-    file is unusable, and HostError if a host cannot be used."""
+    """Connect to the agents of all hosts in a hosts file. The agents run until the `with` block ends. Raises UsageError
+    if the hosts file is unusable, and HostError if a host cannot be used."""
     entries = read_hosts(path).host
     with ScratchDir() as ground, closing_links() as links:
         open_links({name: each for name, each in entries.items() if not each.here}, links, ground.directory)
@@ -153,18 +155,18 @@ def open_hosts(path: Path) -> Iterator[HostSession]:
 
 
 def find_address(named: str, link: Link | None) -> str:
-    """Return the address at which other hosts reach a host. A container's address may come from the container engine.
-    Raises HostError if the address is unknown."""
+    """Return the address at which other hosts reach a host. The container engine may supply the address of a container.
+    Raises HostError if the address of the host is unknown."""
     return (link.address if isinstance(link, ContainerAgent) else None) or named
 
 
 def connect(name: str, link: Link, folder: Path) -> Reached:
-    """Greet the agent on a link. Raises HostError if the agent cannot be used."""
+    """Greet the agent on a link. Raises HostError if the agent on the link cannot be used."""
     return connect_all({name: link}, folder)[name]
 
 
 def connect_all(links: Mapping[str, Link], folder: Path) -> dict[str, Reached]:
-    """Greet the agents on several links at once. Raises a HostError that names all unusable hosts."""
+    """Exchange greetings with the agents on several links at once. Raises a HostError that names all unusable hosts."""
     busy, deadline = BusyAgents(), time.monotonic() + GREETING_S
     connections: list[Connection] = []
     failures: list[HostError] = []
@@ -190,7 +192,7 @@ def _reach(connection: Connection, round_trip: RoundTrip, folder: Path) -> Reach
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Convert a TrialFailedError that occurs outside a trial to a HostError."""
+    """Convert a TrialFailedError to a HostError if the error occurs outside a trial."""
     try:
         with naming_damage(name):
             yield
@@ -199,7 +201,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def _readiness(row: Any) -> Readiness:
-    """Return a transport's readiness, read from one row of an agent's description."""
+    """Return how ready a transport is on a host, read from one row of the agent's description."""
     told = value_checks.table({"transport": row}, "transport")
     transport, language, version, code, missing, get = (
         value_checks.printable({key: told.get(key) or ""}, key) for key in READINESS

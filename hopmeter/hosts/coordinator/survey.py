@@ -28,7 +28,7 @@ TOKEN_BYTES = 16
 
 @dataclass(frozen=True)
 class HostState:
-    """The state of one host, or the error that makes it unusable."""
+    """What `hopmeter hosts` shows about one host: its state, or the error that makes the host unusable."""
 
     name: str
     address: str
@@ -48,7 +48,7 @@ class HostState:
     """Findings of `hopmeter doctor` about settings of the host that disturb measurements."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the state as an object for a line of `hopmeter hosts --json`."""
+        """Convert the state of the host to the JSON object that `hopmeter hosts --json` prints as one line."""
         return {
             "host": self.name,
             "address": self.address,
@@ -115,8 +115,8 @@ def _describe(name: str, address: str, link: Link, folder: Path) -> HostState:
 
 
 def _way_to(address: str, connection: Connection) -> dict[str, Any]:
-    """Measure a TCP stream to the address at which other hosts reach the host. Return the measured stream, or the
-    reason why no stream reached the host."""
+    """Send a TCP stream to the host, to the address that the other hosts use. Return the measured stream, or the reason
+    why the stream did not reach the host."""
     token = secrets.token_bytes(TOKEN_BYTES)
 
     def result() -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""The functions that run an agent on a Dask worker. The worker runs the agent as a subprocess and carries the agent's
-lines.
+"""The functions that run an agent on a Dask worker. The Dask worker runs the agent as a subprocess, and forwards lines
+between the agent and the coordinator.
 
-The coordinator calls these functions in the worker's event-loop thread. An agent exits when its worker exits, or if no
-coordinator reads its lines for `SILENCE_S` seconds.
+The coordinator calls the functions of this module in the event-loop thread of the worker. An agent exits when its
+worker exits, or if no coordinator reads its lines for `SILENCE_S` seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEEDED = ("heartbeat", "keep-alive")
 
 
 class WorkerAgent:
-    """An agent process on this worker."""
+    """An agent process that runs on this Dask worker."""
 
     def __init__(self, key: str, process: asyncio.subprocess.Process, errors: int) -> None:
         assert process.stdin is not None and process.stdout is not None, "they are pipes"
@@ -38,11 +38,11 @@ class WorkerAgent:
         self._expect_coordinator()
 
     def _expect_coordinator(self) -> None:
-        """End the agent unless the coordinator reads lines within `SILENCE_S`."""
+        """End the agent if the coordinator reads no lines for `SILENCE_S` seconds."""
         self._silence = asyncio.get_running_loop().call_later(SILENCE_S, self._give_up)
 
     def expect_nobody(self) -> None:
-        """Cancel the time limit for the coordinator's next read."""
+        """Cancel the time limit within which the coordinator has to read lines again."""
         self._silence.cancel()
 
     def _give_up(self) -> None:
@@ -55,8 +55,8 @@ class WorkerAgent:
         await end(self._key)
 
     async def read(self, begin: int) -> bytes | None:
-        """Return the agent's output that begins at byte `begin`. Return None if there is no output yet, and empty
-        `bytes` at the end of the output."""
+        """Return the bytes of the agent's output from offset `begin` on. Return None if the agent has printed nothing
+        new, and empty `bytes` at the end of the output."""
         if begin != self._read_bytes:
             raise ValueError(f"byte {begin} is not the next one to read")
         self._silence.cancel()
@@ -70,7 +70,7 @@ class WorkerAgent:
         return found
 
     async def write(self, begin: int, lines: bytes) -> None:
-        """Pass bytes to the agent. `begin` is the offset of the passed bytes in the agent's input."""
+        """Pass bytes to the agent. `begin` is the offset of the passed bytes in the whole input of the agent."""
         if begin != self._written_bytes:
             raise ValueError(f"byte {begin} is not the next one to write")
         self._written_bytes += len(lines)
@@ -80,7 +80,7 @@ class WorkerAgent:
 
     def close(self) -> asyncio.Task[str]:
         """Close the agent's input, so that the agent exits. Return a task that waits until the agent has exited, and
-        then returns the reason."""
+        whose result is the reason for the exit."""
         self._ending = self._ending or asyncio.create_task(self._end())
         return self._ending
 
@@ -117,7 +117,7 @@ async def start(key: str, dask_worker: Any) -> None:
 
 
 def _stop_work(worker: Any) -> None:
-    """Pause the worker's periodic tasks and its call log until the last agent has exited."""
+    """Pause the worker's periodic tasks and its call log until no agent runs on this worker."""
     for name, work in worker.periodic_callbacks.items():
         if name not in NEEDED and work.is_running():
             work.stop()
@@ -128,23 +128,23 @@ def _stop_work(worker: Any) -> None:
 
 
 async def read(key: str, begin: int) -> bytes | None:
-    """Return the agent's output that begins at byte `begin`. Return None if there is no output yet, and empty `bytes`
-    at the end of the output."""
+    """Return the bytes of the agent's output from offset `begin` on. Return None if the agent has printed nothing new,
+    and empty `bytes` at the end of the output."""
     return await _agents[key].read(begin)
 
 
 async def write(key: str, begin: int, lines: bytes) -> None:
-    """Pass bytes to an agent. `begin` is the offset of the passed bytes in the agent's input."""
+    """Pass bytes to an agent. `begin` is the offset of the passed bytes in the whole input of the agent."""
     await _agents[key].write(begin, lines)
 
 
 async def close(key: str) -> None:
-    """Close the agent's input, so that the agent exits. `read` still returns the remaining output of the agent."""
+    """Close the agent's input, so that the agent exits. `read` still returns what the agent prints before it exits."""
     _agents[key].close()
 
 
 async def end(key: str) -> str:
-    """Wait until an agent has exited, and return the reason."""
+    """Wait until an agent has exited, and return the reason why it exited."""
     agent = _agents.pop(key)
     agent.expect_nobody()
     why = await asyncio.shield(agent.close())

@@ -33,7 +33,8 @@ class AgentAddress:
 
     @classmethod
     def parse(cls, text: str) -> AgentAddress:
-        """Parse `HOST:PORT` or `unix:PATH`. Raises RefusedValueError for text in any other format."""
+        """Parse `HOST:PORT` or `unix:PATH`. Raises RefusedValueError if the text has a format other than `HOST:PORT` or
+        `unix:PATH`."""
         if text.startswith(UNIX) and (path := text.removeprefix(UNIX)):
             return cls(path=str(Path(path).expanduser()))
         host, _, port = text.rpartition(":")
@@ -49,14 +50,14 @@ class AgentAddress:
 
     @property
     def ip(self) -> str | None:
-        """Return the IP address, or None for a host name or a Unix socket."""
+        """Return the IP address, or None if the agent address contains a host name or a Unix socket."""
         with suppress(ValueError):
             return str(ipaddress.ip_address(self.host))
         return None
 
     @property
     def stays_here(self) -> bool:
-        """Return whether only this machine can reach the address."""
+        """Return whether the address can be reached only from this machine."""
         return bool(self.path) or (self.ip is not None and ipaddress.ip_address(self.ip).is_loopback)
 
     def connect(self, patience_s: float) -> socket.socket:
@@ -78,8 +79,8 @@ class AgentAddress:
 
     @contextmanager
     def listen(self, option: str = "--listen") -> Iterator[socket.socket]:
-        """Listen on the address inside the `with` block. On failure, raises a UsageError that names the command-line
-        option."""
+        """Yield a socket that listens on the address until the `with` block ends. If listening fails, raises a
+        UsageError that names the command-line option."""
         try:
             made = self._bind_path() if self.path else self._bind_port()
         except (OSError, UnicodeError) as cause:
@@ -114,7 +115,8 @@ class AgentAddress:
         return made
 
     def _remove_stale(self) -> None:
-        """Remove the socket file of a killed agent. A socket file that is in use remains, so that `bind` fails."""
+        """Remove the socket file that an agent left behind when it was killed. A socket file that another agent still
+        uses is not removed, so that `bind` fails."""
         if not Path(self.path).is_socket():
             return
         try:
@@ -125,7 +127,7 @@ class AgentAddress:
 
 def make_lasting(connection: socket.socket) -> socket.socket:
     """Disable send delays on a TCP connection, and make the connection detect a peer that disappears without closing
-    the connection."""
+    it."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in LASTING.items():
@@ -134,7 +136,8 @@ def make_lasting(connection: socket.socket) -> socket.socket:
 
 
 def peer_user(connection: socket.socket) -> int | None:
-    """Return the id of the user at the other end of a local connection, or None if the id is unknown."""
+    """Return the id of the user whose process is at the other end of a local connection, or None if the id is
+    unknown."""
     if connection.family == socket.AF_UNIX:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", credentials)[1])

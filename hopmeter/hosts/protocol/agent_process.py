@@ -73,13 +73,13 @@ class AgentProcess:
         return ""
 
     def hang_up(self) -> None:
-        """Close the channel, so that the agent stops all processes that it has started."""
+        """Close the channel to the agent, so that the agent stops all processes that it has started."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
 
     def close(self) -> None:
-        """Close the channel, and wait until the agent has exited."""
+        """Close the channel to the agent, and wait until the agent has exited."""
         self.hang_up()
         try:
             self._process.wait(ENDING_S)
@@ -89,7 +89,7 @@ class AgentProcess:
 
 
 def explain(printed: str, code: int) -> str:
-    """Return why a command that connects to an agent exited, based on its output and exit code."""
+    """Return why a command that connects to an agent has exited, judged by its output and exit code."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     last = "".join(each if each.isprintable() else " " for each in " | ".join(lines[-3:]))[-MOST_CHARACTERS:]
     meaning = next((plain for pattern, plain in PLAIN if re.search(pattern, printed)), "")

@@ -18,7 +18,7 @@ def content_hash(path: Path) -> str:
 
 
 def pieces(path: Path) -> Iterator[str]:
-    """Yield a file's content as base64 pieces, one for each message."""
+    """Yield the content of a file in base64 pieces that each fit into one message."""
     with path.open("rb") as file:
         while piece := file.read(PIECE_BYTES):
             yield encode(piece)
@@ -30,7 +30,7 @@ def encode(piece: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Return the bytes of a base64 text. Raises ValueError if the text is not base64."""
+    """Decode a base64 text, and return the bytes. Raises ValueError if the text is not base64."""
     return base64.b64decode(text, validate=True)
 
 
@@ -41,18 +41,20 @@ class ContentStore:
         self._folder = folder
 
     def path(self, name: str) -> Path:
-        """Return the path of a file by its hash. Raises ValueError if the file has not arrived."""
+        """Return the path of the file that has the given content hash. Raises ValueError if the file has not arrived
+        from the coordinator."""
         path = self._folder / name
         if not path.is_file():
             raise ValueError(f"the file {name} has not arrived")
         return path
 
     def has(self, name: str) -> bool:
-        """Return whether a file with this hash has arrived."""
+        """Return whether a file with this content hash has arrived."""
         return (self._folder / name).is_file()
 
     def add(self, name: str, piece: bytes, is_last: bool) -> None:
-        """Append a piece to a file. Raises ValueError if the content of the complete file does not match its hash."""
+        """Append a piece to a file. Raises ValueError if the file is complete and its content does not match the hash
+        that is its name."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         part = self._folder / f"{name}.part"
         with part.open("ab") as file:

@@ -1,4 +1,5 @@
-"""The first message of agent and coordinator: their versions, which must match, and facts about the machine."""
+"""The first message that agent and coordinator exchange: their versions, which must match, and facts about their
+machines."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def join_errors(failures: Sequence[HopmeterError]) -> HopmeterError:
 
 @dataclass(frozen=True)
 class Greeting:
-    """The facts that one peer reports about itself."""
+    """The facts that an agent or a coordinator reports about itself."""
 
     hopmeter: str
     spec_format: int
@@ -54,15 +55,15 @@ class Greeting:
 
     @classmethod
     def own(cls, role: str = "coordinator") -> Greeting:
-        """Return the greeting of this process."""
+        """Return the greeting that describes this process."""
         machine, files = os.uname().nodename, f"{folder_id(Path('/'))} {folder_id(short_folder())}"
         own = (machine, own_id("time"), own_id("net"), files)
         return cls(hopmeter.__version__, SPEC_FORMAT, *own, os.getpid(), role)
 
     @classmethod
     def of(cls, message: dict[str, Any], role: str) -> Greeting:
-        """Parse the greeting of a peer with this role. Raises ValueError if the message is not a valid greeting of a
-        peer with this role."""
+        """Parse the greeting that a peer with this role has sent. Raises ValueError if the message is not a valid
+        greeting of a peer with this role."""
         numbers = {name: message.get(name) for name in ("spec_format", "pid")}
         words = {name: message.get(name) for name in ("hopmeter", "machine", "clock", "network", "role")}
         words["files"] = message.get("files", "")
@@ -75,11 +76,11 @@ class Greeting:
         return cls(**{**words, **numbers})  # type: ignore[arg-type]
 
     def as_message(self) -> dict[str, Any]:
-        """Return the greeting as a message."""
+        """Convert the greeting to a message for the peer."""
         return {"say": "hello", **vars(self)}
 
     def check(self, name: str) -> None:
-        """Raise HostError if the peer's version of hopmeter differs from the version of this process."""
+        """Raise HostError if the peer and this process run different versions of hopmeter."""
         own = Greeting.own()
         if (self.hopmeter, self.spec_format) == (own.hopmeter, own.spec_format):
             return
@@ -92,13 +93,14 @@ class Greeting:
 
 
 def folder_id(folder: Path) -> str:
-    """Return the device and inode of a directory. The same path has different ids inside and outside a container."""
+    """Return the device and inode of a directory. A path has one id inside a container, and a different id outside."""
     found = folder.stat()
     return f"{found.st_dev}:{found.st_ino}"
 
 
 def own_id(kind: str) -> str:
-    """Return an id that is the same for all processes of one boot that share a namespace of the given kind."""
+    """Return an id that all processes share that run in this boot of the machine and in the same namespace of the given
+    kind."""
     try:
         return f"{boot_id()} {Path(f'/proc/self/ns/{kind}').readlink()}"
     except OSError:

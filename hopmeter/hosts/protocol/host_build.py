@@ -76,8 +76,8 @@ class HostBuild:
             )
 
     def report(self, offset: int) -> dict[str, Any]:
-        """Return the complete output lines after a byte offset, and the next offset. After all lines have been read,
-        the report also contains the exit code and the end of stderr."""
+        """Return the complete lines that the build has printed after a byte offset, and the offset for the next call.
+        After the last line, the report also contains the build's exit code and the last lines of its stderr."""
         code = self._process.poll()
         code = 128 - code if code is not None and code < 0 else code  # shells use this exit code for a signal
         with self._output.open("rb") as file:
@@ -90,7 +90,7 @@ class HostBuild:
         return {**found, "code": code, "errors": read_tail(self._errors, TAIL_BYTES)}
 
     def close(self) -> None:
-        """Stop the build and its compilers."""
+        """Stop the build and the compilers that it runs."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             try:

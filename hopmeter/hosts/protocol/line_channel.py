@@ -24,7 +24,7 @@ PATIENCE_S = 30.0
 
 
 class ChannelError(Exception):
-    """The peer sent an invalid message, or does not read."""
+    """The peer sent an invalid message, or does not read messages."""
 
 
 class ClosedChannelError(ChannelError):
@@ -35,10 +35,11 @@ class ClosedChannelError(ChannelError):
 
 
 class LineChannel:
-    """One side of a message channel. `fileno` becomes readable when messages arrive or the peer closes the channel."""
+    """One side of a channel between coordinator and agent. The descriptor `fileno` becomes readable when messages
+    arrive or the peer closes the channel."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
-        """Use the given file descriptors, which remain the caller's to close."""
+        """Use the given file descriptors. The caller must close them."""
         self._read_fd, self._write_fd = read_fd, write_fd
         for each in {read_fd, write_fd}:
             os.set_blocking(each, False)
@@ -52,7 +53,8 @@ class LineChannel:
 
     @property
     def has_lines(self) -> bool:
-        """Return whether unread lines are buffered. `poll` does not report a line that is already buffered."""
+        """Return whether the channel has read lines that were not received yet. `poll` does not report lines that the
+        channel has already read."""
         return bool(self._lines)
 
     def fileno(self) -> int:
@@ -77,10 +79,10 @@ class LineChannel:
         return bool(_poll({self._read_fd: select.POLLIN}, most_s))
 
     def _await_room(self, most_s: float) -> bool:
-        """Wait until the peer reads or sends data, and return False if `most_s` seconds pass first.
+        """Wait until the peer reads or sends data. Return False if neither happens within `most_s` seconds.
 
-        Both sides of the channel may send at the same time. To prevent a deadlock, this side reads incoming data while
-        it waits to send.
+        Both sides may be sending at once; therefore this side reads incoming data while it waits to send, which
+        prevents a deadlock.
         """
         wanted = {self._write_fd: select.POLLOUT}
         if not self.closed:
@@ -106,15 +108,17 @@ class LineChannel:
         return os.read(self._read_fd, PIECE)
 
     def _sign_line(self, line: bytes) -> bytes:
-        """Return a line, preceded by an authentication code if the channel uses codes."""
+        """Return a line to send, with an authentication code in front if the channel uses such codes."""
         return line
 
     def _check_line(self, line: bytes) -> bytes:
-        """Return a received line without its authentication code. Raises ChannelError if the line is forged."""
+        """Check the authentication code of a received line, and return the line without the code. Raises ChannelError
+        if the code shows that the line is forged."""
         return line
 
     def receive(self) -> list[dict[str, Any]]:
-        """Return the messages that have arrived, without blocking. Raises ChannelError if a line is not a message."""
+        """Return the messages that have arrived, without blocking. Raises ChannelError if a received line is not a
+        message."""
         while not self.closed and self._read():
             pass
         found = [self.parse(line) for line in self._lines]
@@ -123,7 +127,7 @@ class LineChannel:
         return found
 
     def receive_line(self) -> bytes | None:
-        """Return one line that has arrived, even if it is not a message. Return None if no line has arrived yet."""
+        """Return one line that has arrived, even if the line is not a message, or None if no line has arrived yet."""
         if not self._lines and not self.closed:
             self._read()
         return self._lines.popleft() if self._lines else None
@@ -140,7 +144,7 @@ class LineChannel:
         return message
 
     def _read(self) -> bool:
-        """Read a piece of input, and return whether there was any input."""
+        """Read a piece of input from the peer, and return whether there was any input."""
         try:
             piece = self._read_piece()
         except BlockingIOError:
@@ -164,8 +168,8 @@ class LineChannel:
 
 
 def _poll(wanted: dict[int, int], most_s: float) -> dict[int, int]:
-    """Return the ready descriptors and their events. `poll` is used because `select.select` does not support
-    descriptors above 1023."""
+    """Wait for the given file descriptors, and return those that are ready, with their events. `poll` is used because
+    `select.select` does not support descriptors above 1023."""
     poll = select.poll()
     for descriptor, events in wanted.items():
         poll.register(descriptor, events)

@@ -1,7 +1,7 @@
 """The schema files of a message, sent to a host that builds the message's codec library.
 
 Paths are relative to a directory that contains the schema and all its imports. The name of the codec library depends
-only on the files' relative paths and content, so both hosts use the same name.
+only on the relative paths and the content of the files, so both hosts use the same name for it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class SentMessage:
     """The local files by relative path. The mapping is empty for a message that comes with hopmeter."""
 
     def send(self, send: Callable[[Path], str]) -> dict[str, Any]:
-        """Return the message in the format of a build request. The function `send` sends a file and returns its
-        hash."""
+        """Convert the message to the format that a build request contains. `send` is a function that sends a file and
+        returns the hash of the file."""
         return {"text": self.text, "files": {name: send(path) for name, path in self.files.items()}}
 
 
 def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
-    """Return a message, and the schema files that the given codecs read. Raises UsageError if the message has no schema
-    for a codec."""
+    """Return a message together with the schema files that the given codecs need. Raises UsageError if the message has
+    no schema for a codec."""
     if (name := payload.removeprefix(KIND)) in SHIPPED:
         return SentMessage(name)
     message = parse_message(payload)
@@ -66,7 +66,7 @@ def gather_files(payload: str, codecs: Sequence[str]) -> SentMessage:
 
 
 def _gather_ros2(schema: Schema) -> SentMessage:
-    """Return a ROS 2 message. The packages of the message are sent as subdirectories of one directory."""
+    """Return a ROS 2 message. The ROS 2 packages of the message are sent as subdirectories of one directory."""
     if isinstance(schema.values, int):
         return SentMessage(f"{schema.name}:{schema.values}", schema.imports.files)
     values = f"{VALUES}/{schema.values.name}"
@@ -78,10 +78,10 @@ def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
 
 
 def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]) -> str:
-    """Write the files of a message to a directory, and return the argument of `hopmeter build --message`.
+    """Write the schema files of a message to a directory, and return the argument for `hopmeter build --message`.
 
-    The function `file` returns the path of a received file by its hash. Raises ValueError if the host's
-    description `told` is malformed.
+    `file` is a function that takes the hash of a received file and returns its path. Raises ValueError if `told`, the
+    other host's description of the message, is malformed.
     """
     text, files = value_checks.text(told, "text"), value_checks.texts(told, "files")
     if not files:

@@ -1,7 +1,7 @@
-"""The secret that coordinator and agent share. Both sides prove that they know the secret, and each line carries a code
-derived from the secret.
+"""The secret that coordinator and agent share. Both sides prove that they know the secret, and every line that they
+send carries a code derived from the secret.
 
-The secret itself is never sent. Each line is authenticated with HMAC-SHA256 over its direction, number and text. The
+The secret itself is never sent. The code of a line is an HMAC-SHA256 over the line's direction, number and text. The
 lines are not encrypted.
 """
 
@@ -47,7 +47,7 @@ def make_secret(path: Path) -> str:
 
 def read_secret(path: Path, named: str) -> bytes:
     """Return the secret in a file. `named` is the command-line option or configuration key that gives the file's path.
-    Raises UsageError if the secret is invalid."""
+    Raises UsageError if the file does not contain a valid secret."""
     try:
         with open_regular(path) as file:
             about = os.fstat(file.fileno())
@@ -65,7 +65,7 @@ def read_secret(path: Path, named: str) -> bytes:
 
 @dataclass(frozen=True)
 class Handshake:
-    """The data known to both sides during the handshake: the secret and both nonces."""
+    """What both sides know during the handshake: the secret and the two nonces."""
 
     secret: bytes
     agent_nonce: str
@@ -77,11 +77,12 @@ class Handshake:
         return self._derive("proof", role).hex()
 
     def is_proof(self, role: Role, proof: str) -> bool:
-        """Return whether `proof` proves that the peer with this role knows the secret."""
+        """Return whether `proof` shows that the peer with the given role knows the secret."""
         return PROOF.fullmatch(proof) is not None and hmac.compare_digest(self.proof(role), proof)
 
     def codes(self, role: Role) -> LineCodes:
-        """Return the codes for the lines that the peer in the given role sends and receives."""
+        """Return the object that computes and checks the codes of the lines that the peer in the given role sends and
+        receives."""
         other: Role = "coordinator" if role == "agent" else "agent"
         return LineCodes(self._derive("lines", role), self._derive("lines", other))
 
@@ -91,20 +92,21 @@ class Handshake:
 
 
 class LineCodes:
-    """Computes and checks the authentication codes that precede the lines of a connection. A changed, omitted, repeated
-    or reflected line has a wrong code."""
+    """Computes and checks the authentication codes that precede the lines of a connection. If a line is changed,
+    omitted, repeated or sent back to its sender, its code is wrong."""
 
     def __init__(self, own_key: bytes, their_key: bytes) -> None:
         self._own_key, self._their_key = own_key, their_key
         self._sent = self._got = 0
 
     def sign(self, line: bytes) -> bytes:
-        """Return the next line to send, preceded by its code."""
+        """Return the next line to send, with its authentication code in front."""
         self._sent += 1
         return _code(self._own_key, self._sent, line) + line
 
     def check(self, line: bytes) -> bytes:
-        """Return the next received line without its code. Raises ChannelError if the code is wrong."""
+        """Check the authentication code of the next received line, and return the line without the code. Raises
+        ChannelError if the authentication code is wrong."""
         self._got += 1
         code, text = line[:CODE_BYTES], line[CODE_BYTES:]
         if not hmac.compare_digest(code, _code(self._their_key, self._got, text)):

@@ -1,4 +1,4 @@
-"""Lines over a socket: with TLS, with authentication codes, or without either."""
+"""Sends and receives lines over a socket: with TLS, with authentication codes, or with neither."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 In the sent spec, `/trial/…` stands for the trial's directory on the other host, and `/files/HASH` stands for the file
 whose hash is HASH. `/codec/NAME` stands for a codec library that the other host has built. The agent accepts no other
-paths, and sets the adapter's directory itself.
+paths in a spec, and it sets the directory of the adapter itself.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ OF_CODEC = ("library", "object")
 
 
 def site(number: int) -> Path:
-    """Return the path, as sent in specs, of the directory for the files of the transport with this index."""
+    """Return the path that stands, in a sent spec, for the directory with the files of the transport number
+    `number`."""
     return TRIAL / (f"s{number}" if number else "s")
 
 
 def send_files(spec: dict[str, Any], send: Callable[[Path], str]) -> dict[str, Any]:
-    """Send the local files that a spec names, and return the spec with `/files/HASH` in place of each path. The
-    function `send` sends a file and returns its hash."""
+    """Send the local files that a spec names, and return the spec with `/files/HASH` in place of each path. `send` is a
+    function that sends a file and returns the hash of the file."""
     return {**spec, "flows": [{**flow, **_replace_files(flow, send)} for flow in spec["flows"]]}
 
 
@@ -51,17 +52,17 @@ def _replace_files(flow: dict[str, Any], send: Callable[[Path], str]) -> dict[st
 
 
 def _name_codec(path: str) -> str:
-    """Return a codec library's path as `/codec/NAME`, or an empty string for any other path."""
+    """If the path is the path of a codec library, return `/codec/NAME`, otherwise an empty string."""
     kind, folder = KIND if path.startswith(KIND) else "", f"{paths.codec_folder()}/"
     rest = path.removeprefix(kind)
     return f"{kind}/codec/{rest.removeprefix(folder)}" if rest.startswith(folder) else ""
 
 
 def resolve(spec: dict[str, Any], folder: Path, file: Callable[[str], Path]) -> dict[str, Any]:
-    """Return a received spec with each path replaced with the corresponding path on this host. The function `file`
-    returns the path of a file by its hash.
+    """Return a received spec with each path replaced with the corresponding path on this host. `file` is a function
+    that takes the hash of a file and returns its path.
 
-    Raises ValueError, KeyError or TypeError if a path in the spec has none of the allowed forms.
+    Raises ValueError, KeyError or TypeError if a path in the spec has a form that is not allowed.
     """
     inside = _resolver(SITE, folder)
     sample, content = _resolver(SAMPLE, folder), lambda path: str(file(_match(FILE, path)))
@@ -89,7 +90,8 @@ def _replace(part: dict[str, Any], keys: tuple[str, ...], change: Callable[[Any]
 
 
 def _codec_path(path: Any) -> str:
-    """Return the path of a codec library on this host. Raises ValueError if this host has not built the library."""
+    """Return the path on this host of the codec library that a spec names with `/codec/NAME`. Raises ValueError if this
+    host has not built the codec library."""
     found = CODEC.fullmatch(path) if isinstance(path, str) else None
     if found is None or found["name"] not in built_libraries():
         raise ValueError("a flow names a codec library that this host has not built")

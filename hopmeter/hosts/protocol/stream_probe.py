@@ -26,7 +26,7 @@ MTU_OPTIONS = {socket.AF_INET: (socket.IPPROTO_IP, 14), socket.AF_INET6: (socket
 
 @dataclass(frozen=True)
 class Stream:
-    """The route's MTU and the bandwidth of one TCP stream."""
+    """The bandwidth of one TCP stream to a host, and the MTU of the route."""
 
     mtu_bytes: int
     gbit_s: float
@@ -36,7 +36,7 @@ class StreamReceiver:
     """Receives, in its own thread, one stream that begins with a token."""
 
     def __init__(self, address: str, token: bytes) -> None:
-        """Listen on a free port. Raises OSError if this machine does not have the address."""
+        """Listen on a free port. Raises OSError if the address does not belong to this machine."""
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._server = socket.create_server((address, 0), family=family)
         self._token, self._bytes, self._ns = token, 0, 0
@@ -64,7 +64,8 @@ class StreamReceiver:
                 self._bytes, self._ns = self._bytes + many, now_ns - counted_ns
 
     def result(self) -> tuple[int, int]:
-        """Wait until the stream ends, and return the number of received bytes and the duration in nanoseconds."""
+        """Wait until the stream ends, and return the number of bytes that were received and the duration in
+        nanoseconds."""
         self._thread.join(PATIENCE_S)
         return self._bytes, self._ns
 
@@ -74,9 +75,9 @@ class StreamReceiver:
 
 
 def measure_stream(address: str, port: int, token: bytes, result: Callable[[], tuple[int, int]]) -> Stream:
-    """Send a stream to a receiver, and return the stream's bandwidth and the route's MTU. The function `result` returns
-    the number of bytes that the receiver counted, and the duration in nanoseconds. Raises OSError if the receiver is
-    unreachable."""
+    """Send a stream to a receiver, and return the stream's bandwidth and the route's MTU. `result` is a function that
+    returns how many bytes the receiver counted, and the duration in nanoseconds. Raises OSError if the receiver of the
+    stream is unreachable."""
     with socket.create_connection((address, port), PATIENCE_S) as connection:
         connection.sendall(token)
         piece, end = bytes(PIECE_BYTES), time.monotonic() + SENDING_S

@@ -1,5 +1,5 @@
-"""Configures TLS between coordinator and agent. The certificates of both sides are signed by the same private
-authority."""
+"""Configures TLS between coordinator and agent. One private certificate authority signs the certificates of both
+sides."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from hopmeter.errors import UsageError
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """The certificate and key of this side, and the authority that signed the peer's certificate."""
+    """The certificate and the key of this side, and the certificate of the authority that signed the peer's
+    certificate."""
 
     cert: Path
     key: Path
     ca: Path
 
     def context(self, *, is_agent: bool, named: str) -> ssl.SSLContext:
-        """Return the TLS context of the agent or of the coordinator. `named` lists the options or keys that name the
-        files. Raises UsageError if a file is unusable."""
+        """Return the TLS context for the agent or for the coordinator. `named` lists the command-line options or
+        configuration keys that name the TLS files. Raises UsageError if a TLS file is unusable."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_agent else ssl.PROTOCOL_TLS_CLIENT)
         made.minimum_version = ssl.TLSVersion.TLSv1_3
         made.verify_mode = ssl.CERT_REQUIRED

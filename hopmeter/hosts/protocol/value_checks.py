@@ -1,5 +1,5 @@
-"""Checks of the values in a peer's messages. Each function returns the value of a key, or raises a ValueError that
-names the key."""
+"""Checks the values in messages that a peer has sent. Each function returns the value of a key in a message, or raises
+a ValueError that names the key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ITEMS = 10_000
 
 
 def number(message: Mapping[str, Any], key: str, most: int = 1 << 63) -> int:
-    """Return an integer from 0 to `most`."""
+    """Return the value of a key, which must be an integer from 0 to `most`."""
     value = message.get(key)
     if type(value) is not int or not 0 <= value <= most:
         raise ValueError(f"{key} is no number from 0 to {most}")
@@ -30,7 +30,7 @@ def decimal(message: Mapping[str, Any], key: str) -> float:
 
 
 def text(message: Mapping[str, Any], key: str, longest: int = 1000) -> str:
-    """Return a string of at most `longest` characters."""
+    """Return the value of a key, which must be a string of at most `longest` characters."""
     value = message.get(key)
     if not isinstance(value, str) or len(value) > longest:
         raise ValueError(f"{key} is not a text of at most {longest} characters")
@@ -38,7 +38,7 @@ def text(message: Mapping[str, Any], key: str, longest: int = 1000) -> str:
 
 
 def word(message: Mapping[str, Any], key: str, allowed: Collection[str]) -> str:
-    """Return a string that is one of `allowed`."""
+    """Return the value of a key, which must be one of the strings in `allowed`."""
     value = text(message, key)
     if value not in allowed:
         raise ValueError(f"{key} is none of {', '.join(sorted(allowed))}")
@@ -46,7 +46,7 @@ def word(message: Mapping[str, Any], key: str, allowed: Collection[str]) -> str:
 
 
 def matching(message: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
-    """Return a string that fully matches the pattern."""
+    """Return the value of a key, which must be a string that fully matches the pattern."""
     value = text(message, key)
     if not pattern.fullmatch(value):
         raise ValueError(f"{key} does not have the form {pattern.pattern}")
@@ -62,13 +62,13 @@ def table(message: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def texts(message: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return a JSON object that contains only strings as values."""
+    """Return the value of a key, which must be a JSON object whose values are strings."""
     found = table(message, key)
     return {name: text(found, name) for name in found}
 
 
 def items(message: Mapping[str, Any], key: str, most: int = MOST_ITEMS) -> list[Any]:
-    """Return a list of at most `most` items."""
+    """Return the value of a key, which must be a list of at most `most` items."""
     value = message.get(key)
     if not isinstance(value, list) or len(value) > most:
         raise ValueError(f"{key} is not a list of at most {most} items")
@@ -76,16 +76,16 @@ def items(message: Mapping[str, Any], key: str, most: int = MOST_ITEMS) -> list[
 
 
 def numbers(message: Mapping[str, Any], key: str, most: int = 1 << 20) -> list[int]:
-    """Return a list of integers from 0 to `most`."""
+    """Return the value of a key, which must be a list of integers from 0 to `most`."""
     found = items(message, key)
     return [number({key: each}, key, most) for each in found]
 
 
 def printable(message: Mapping[str, Any], key: str, longest: int = 2000) -> str:
-    """Return a string as one line, without terminal control characters."""
+    """Return the value of a key as one line, without terminal control characters."""
     return "".join(each if each.isprintable() else " " for each in text(message, key, longest))
 
 
 def address(message: Mapping[str, Any], key: str) -> str:
-    """Return an IP address in canonical form."""
+    """Return the value of a key, which must be an IP address, in canonical form."""
     return str(ipaddress.ip_address(text(message, key)))

@@ -14,8 +14,8 @@ Values = dict[str, Annotated[list[Value], Field(min_length=1)]]
 
 
 class Acknowledgement(Strict):
-    """The library on the sender's side learns that a message has arrived, and sends the message again or reports an
-    error if the confirmation is missing."""
+    """The sender's library learns whether a message has arrived; if the confirmation is missing, it sends the message
+    again or reports an error."""
 
     by: Literal["broker", "receiver"]
     """Who confirms: the broker that took the message, or the library on each receiver's side."""
@@ -25,6 +25,6 @@ class Acknowledgement(Strict):
     """The setting values for which messages are not confirmed."""
 
     def applies(self, settings: Mapping[str, Value]) -> bool:
-        """Return whether messages are confirmed with these settings."""
+        """Return whether receivers or brokers confirm messages if the transport has these settings."""
         fits = all(settings.get(name) in values for name, values in self.where.items())
         return fits and not any(settings.get(name) in values for name, values in self.unless.items())

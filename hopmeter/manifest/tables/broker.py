@@ -39,14 +39,16 @@ class AccessWord(Strict):
     """The word if clients need no password."""
 
     def choose(self, is_anonymous: bool) -> str:
-        """Return the word for a broker whose clients need no password, or need one."""
+        """Return the word for a broker without a password if `is_anonymous` is true, otherwise the word for a broker
+        with a password."""
         return self.anonymous if is_anonymous else self.password
 
 
 class BrokerTable(Strict):
     """The manifest table `[broker]`. The texts in this table may contain placeholders.
 
-    The name of any setting in braces stands for its value. All other placeholders are:
+    A setting's name in braces stands for the setting's value, and the name of an `access` entry in braces stands for
+    the entry's word. All other placeholders are:
 
     - `{port}` and `{port2}`: free ports.
     - `{directory}`: a private directory.
@@ -57,8 +59,6 @@ class BrokerTable(Strict):
     - `{secret_hash}`: the password as mosquitto stores it.
     - `{anonymous}`: whether clients need no password.
     - `{jars}`: the directory of the jars of `maven`, only in `command`.
-
-    The name of any entry of `access` in braces stands for its word.
     """
 
     title: str
@@ -114,28 +114,29 @@ class BrokerTable(Strict):
     def environment_on(self, environment: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables for nodes on a different host from the broker.
 
-        The values of variables that contain a port come from `environment`, because these variables locate the broker.
-        In all other variables, placeholders are replaced with the values in `here`, which belong to the nodes' host.
-        Variables that are not in `environment` are omitted.
+        A variable that contains a port gets its value from `environment`, because the variable tells nodes where the
+        broker is. In the other variables, placeholders are replaced with values from `here`, which describes the host
+        of the nodes. Variables that are not in `environment` are omitted.
         """
         known = {name: text for name, text in self.environment.items() if name in environment}
         return {name: environment[name] if "{port}" in text else fill(text, here) for name, text in known.items()}
 
     @property
     def needed_with(self) -> str:
-        """Return the setting values that need the broker, as `NAME=VALUE`. Return an empty string if the transport
-        always needs the broker."""
+        """Return the values of settings with which the transport needs the broker, as `NAME=VALUE`. Return an empty
+        string if the transport always needs the broker."""
         return ", ".join(f"{name}={' or '.join(map(str, values))}" for name, values in self.where.items())
 
     @property
     def line(self) -> str:
-        """Return the text in the broker's log that shows that the broker is ready. Return an empty string if an open
-        port shows that the broker is ready."""
+        """Return a text that appears in the broker's log as soon as the broker is ready. Return an empty string if
+        hopmeter recognizes a ready broker by its open port."""
         return self.ready.removeprefix(LINE) if self.ready.startswith(LINE) else ""
 
     @property
     def jars(self) -> Path:
-        """Return the directory of the broker's jars. The directory exists if the jars are complete."""
+        """Return the directory that contains the Java archives (jars) of the broker. The directory exists only if it
+        contains all jars."""
         _, artifact, version = self.maven[0].split(":")
         return paths.jar_folder() / f"{artifact}-{version}-{zlib.crc32(repr(self.maven).encode()):08x}"
 
@@ -146,7 +147,8 @@ class BrokerTable(Strict):
 
     @property
     def missing(self) -> str:
-        """Return the part of the broker that is not installed, or an empty string if all parts are installed."""
+        """Return the name of the part of the broker that is not installed, or an empty string if all parts are
+        installed."""
         if self.program is None:
             return f"{self.command[0]}, which runs {self.title}," if self.maven else self.title
         return self.title if self.maven and not self.jars.is_dir() else ""
@@ -167,19 +169,19 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def without_secret(text: str) -> str:
-    """Return a manifest's text for a broker without a password.
+    """Return a text of the manifest as it applies to a broker without a password.
 
-    Lines and address parts that contain the password are omitted.
+    Lines and parts of addresses that contain the password are omitted.
     """
     lines = re.sub(r"\w+:\{secret\}@", "", text).splitlines(keepends=True)
     return "".join(line for line in lines if "{secret" not in line)
 
 
 def find_program(program: str) -> str | None:
-    """Return the path of a program, or None if the program is not found. The search covers PATH and the usual
-    directories of brokers.
+    """Return the path of a program, or None if the program is not found. The function searches PATH and the directories
+    in which brokers are usually installed.
 
-    The program's name may begin with an environment variable that lists several directories.
+    The name of the program may begin with an environment variable that lists several directories.
     """
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS])
     return next(filter(None, (shutil.which(each, path=places) for each in expand_paths(program))), None)

@@ -10,7 +10,7 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class BuildCost(Strict):
-    """The cost of building an adapter for the first time, with two cores and an empty cache.
+    """How much it costs to build an adapter for the first time, on two cores and with an empty cache.
 
     The cost excludes the instrument and system packages, which many transports share.
     """

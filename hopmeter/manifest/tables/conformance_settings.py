@@ -11,8 +11,7 @@ from hopmeter.manifest.tables.strict import Strict
 
 
 class ConformanceSettings(Strict):
-    """A set of transport settings that the conformance suite tests, and the conditions under which the suite tests
-    them."""
+    """A set of transport settings that the conformance suite tests, and the conditions for these tests."""
 
     settings: Annotated[dict[str, Value], Field(min_length=1)]
     placement: Placement = "process"
@@ -38,7 +37,7 @@ class ConformanceSettings(Strict):
 
 
 class Lossless(Strict):
-    """How to use a transport so that no message is lost while senders and receivers run."""
+    """How to use a transport so that it loses no messages while senders and receivers are running."""
 
     settings: dict[str, Value] = {}
     """The settings that differ from the defaults."""

@@ -1,4 +1,5 @@
-"""Defines a manifest's hints, which relate a transport's settings to lost messages or overload."""
+"""Defines the hints of a manifest, each of which names a setting of the transport as a likely cause of lost messages or
+overload."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ class Hint(Strict):
     def applies(
         self, symptoms: Collection[str], settings: Mapping[str, Value], payload_bytes: int, receivers: int
     ) -> bool:
-        """Return whether the hint explains one of the given symptoms and at least one setting of its cure is
-        missing."""
+        """Return whether the hint explains one of the given symptoms, and at least one of the settings that it
+        recommends is missing."""
         fits = payload_bytes >= self.least_payload_bytes and receivers <= (self.max_receivers or receivers)
         has_cause = all(settings.get(name) in values for name, values in self.where.items())
         is_cured = all(settings.get(name) == value for name, value in self.cure.items())
@@ -48,6 +49,6 @@ class Hint(Strict):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that describes the library's behaviour and names the settings that avoid the symptom."""
+        """Return a sentence that describes how the library behaves, and which settings avoid the symptom."""
         cure = ", ".join(f"{name}={humanize.setting(value)}" for name, value in self.cure.items())
         return f"{self.text}; set {cure}"

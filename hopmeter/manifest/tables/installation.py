@@ -15,7 +15,7 @@ from hopmeter.manifest.tables.strict import Strict
 class Installation(Strict):
     """The table `[languages.X.installations.Y]`: packages that hopmeter installs into a separate environment.
 
-    A Rust installation uses the libraries in the environment of the Python installation with the same name.
+    A Rust installation uses the libraries of the Python installation that has the same name.
     """
 
     where: dict[str, Annotated[list[Value], Field(min_length=1)]] = {}
@@ -36,7 +36,7 @@ class Installation(Strict):
         return bool(self.where) and all(settings[name] in values for name, values in self.where.items())
 
     def as_offer(self, library: str, environment: str) -> dict[str, Any]:
-        """Return the `Offer` values of this installation, which replace the values of the user's installation."""
+        """Return this installation's values for an `Offer`, which replace the values of the user's own installation."""
         return {
             "pip": self.pip,
             "apt": self.apt,

@@ -27,8 +27,8 @@ ONLY_FOR = {
 
 
 class MessageTypes(Strict):
-    """The table `[languages.X.types]`, which describes how a transport sends messages as its own types instead of as
-    bytes."""
+    """The table `[languages.X.types]`, which describes how a transport sends messages in its own message types rather
+    than as bytes."""
 
     codec: str
     """The codec that encodes the transport's messages. The schemas of this codec define the transport's types."""
@@ -39,7 +39,8 @@ class MessageTypes(Strict):
 
 
 class LanguagePart(Strict):
-    """A transport in one language: its library, its installation, and its differences from other languages."""
+    """What a manifest says about a transport in one language: the library, its installation, and differences from other
+    languages."""
 
     waits: Annotated[list[Wait], Field(min_length=1)]
     event_loop: EventLoop | None = None
@@ -89,7 +90,7 @@ class LanguagePart(Strict):
 
 
 class Offer(BaseModel):
-    """A transport's offer: its capabilities in one language, with all defaults filled in."""
+    """What a transport supports in one language, with all defaults filled in."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -126,29 +127,32 @@ class Offer(BaseModel):
 
     @property
     def asked_waits(self) -> list[str]:
-        """Return the waits that a user may ask for, including the event loop's name."""
+        """Return the kinds of `wait` that a user may request, including the name of the adapter's event loop."""
         return [*self.waits, *([self.event_loop] if self.event_loop else [])]
 
     def wait_for(self, asked: str) -> str:
-        """Return the wait that a user's word means here: `callback` for the name of the adapter's event loop."""
+        """Return the kind of wait that the user's word stands for; the name of the adapter's event loop stands for
+        `callback`."""
         return "callback" if asked == self.event_loop else asked
 
     @property
     def node(self) -> str:
-        """Return the node's name, which is the name of the transport or of the node's separate installation."""
+        """Return the name of the node: the name of the transport or, if the node has an installation of its own, of
+        that installation."""
         return self.environment_name if self.environment == "own" else self.transport
 
     @property
     def is_installed(self) -> bool:
-        """Return False only if a library is missing that the user must install."""
+        """Return False if the user must install the library and has not done so, otherwise True."""
         return self.user is None or self.user.is_here
 
 
 def check_installations(language: str, part: LanguagePart, in_python: Mapping[str, Installation]) -> None:
-    """Raise RefusedValueError if a language's installations are invalid.
+    """Raise RefusedValueError if the installations of a language are invalid.
 
-    A Python installation needs packages. A Rust installation contains no packages and needs a Python installation with
-    the same name. If an installation replaces the user's library, the manifest must define this installation.
+    A Python installation needs packages. A Rust installation must not contain packages, and requires a Python
+    installation with the same name. If the manifest names an installation that replaces the user's library, it must
+    also define that installation.
     """
     for name, each in part.installations.items():
         if language == "python" and not each.pip:

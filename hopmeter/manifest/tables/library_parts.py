@@ -1,4 +1,4 @@
-"""Defines which parts of a library a setting needs. Only the user can install these parts."""
+"""Defines which parts of a library a setting needs. hopmeter cannot install these parts; only the user can."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hopmeter.manifest.tables.user_environment import expand, expand_paths
 
 
 class Needs(Strict):
-    """The table `[settings.X.needs]` of a manifest, which describes a part of the library.
+    """The table `[settings.X.needs]` of a manifest, which describes a part of the library that the setting X needs.
 
-    In the texts of this table, `{value}` stands for the setting's value. `{package}` stands for the value as it appears
-    in Debian package names, with hyphens instead of underscores.
+    In the texts, `{value}` stands for the setting's value, and `{package}` for the value with hyphens instead of
+    underscores, as in Debian package names.
     """
 
     file: str
@@ -25,10 +25,11 @@ class Needs(Strict):
     """How to install the part. The remedy may contain environment variables."""
 
     def is_met(self, value: str, variables: Mapping[str, str]) -> bool:
-        """Return whether the part is installed. `variables` take precedence over the user's environment variables."""
+        """Return whether the part of the library is installed. The values in `variables` take precedence over the
+        user's environment variables."""
         return any(Path(each.replace("{value}", value)).is_file() for each in expand_paths(self.file, variables))
 
     def how(self, value: str, variables: Mapping[str, str]) -> str:
-        """Return the instructions for installing the part."""
+        """Return instructions that tell the user how to install the part of the library."""
         text = self.remedy.replace("{value}", value).replace("{package}", value.replace("_", "-"))
         return expand(text, variables)

@@ -23,7 +23,7 @@ FOLDER = "{folder}"
 
 
 class Setting(Strict):
-    """A transport's setting with its default and its other allowed values."""
+    """A setting of a transport: its default value and the other values that are allowed."""
 
     default: Value
     help: str
@@ -65,9 +65,9 @@ class Setting(Strict):
         return self
 
     def check(self, value: Value) -> Value:
-        """Return a value, converted to the type of the setting's default value.
+        """Check a value of the setting, and return it converted to the type of the default value.
 
-        Raises a RefusedValueError that lists the allowed values.
+        If the value is not allowed, raises a RefusedValueError that lists the allowed values.
         """
         value = float(value) if isinstance(self.default, float) and type(value) is int else value
         if type(value) is not type(self.default):
@@ -88,15 +88,15 @@ class Setting(Strict):
         return value
 
     def in_force(self, value: Value) -> Value:
-        """Return the value of the setting that the nodes will use. The user's environment may override the default
-        value."""
+        """Return the value of the setting with which the nodes will actually run. If the value is the default value,
+        the user's environment may override it."""
         if value != self.default or not isinstance(value, str):
             return value
         return value_in_environment(self.variables, VALUE) or value
 
     def fill(self, value: Value, folder: Path) -> dict[str, str]:
-        """Return the environment variables that pass a value of the setting to the nodes. The default value needs no
-        environment variables.
+        """Return the environment variables that pass a value of the setting to the nodes. The default value is passed
+        without environment variables.
 
         `folder` is the transport's directory.
         """
@@ -106,13 +106,13 @@ class Setting(Strict):
         return {name: text.replace(VALUE, humanize.setting(value)) for name, text in texts}
 
     def label(self, value: Value) -> str:
-        """Return the word that stands for the value in results. For a setting with a file, the word contains a hash of
-        the file's content."""
+        """Return the word that results show for a value of the setting. If the value is a file, the word contains a
+        hash of the file's content."""
         return setting_file.label(str(value), self.text) if self.file else humanize.setting(value)
 
     def parse(self, word: str) -> Value:
-        """Convert a word from the command line to a value of the setting. Raises a RefusedValueError that lists the
-        allowed values."""
+        """Convert a word that the user typed to a value of the setting. If the value is not allowed, raises a
+        RefusedValueError that lists the allowed values."""
         if isinstance(self.default, bool):
             words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
             if word.lower() not in words:

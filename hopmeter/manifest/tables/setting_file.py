@@ -1,4 +1,4 @@
-"""Resolves setting values that are files, such as middleware profiles."""
+"""Finds the files that some settings have as values, such as middleware profiles."""
 
 from __future__ import annotations
 

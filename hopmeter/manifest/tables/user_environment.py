@@ -10,16 +10,16 @@ VARIABLE = re.compile(r"\$(\w+)")
 
 
 def value_in_environment(variables: Mapping[str, str], value: str) -> str:
-    """Return the user's value of an environment variable: the first one that the manifest sets to exactly `value`.
-    Return an empty string if the user has not set this variable."""
+    """Find the variable that the manifest sets to exactly `value`, and return the value that this variable has in the
+    user's environment. Return an empty string if the user has not set the variable."""
     return next((os.environ.get(name, "") for name, text in variables.items() if text == value), "")
 
 
 def expand_paths(text: str, variables: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a path once for each directory in the environment variable with which the path begins. The variable may
-    list several directories, such as `A:B`.
+    """If a path begins with an environment variable, yield the path once for each directory that the variable lists.
+    The variable may list several directories, separated by colons.
 
-    `variables` take precedence over the user's environment variables.
+    The values in `variables` take precedence over the user's environment variables.
     """
     known = {**os.environ, **(variables or {})}
     first, slash, rest = text.partition("/")

@@ -1,6 +1,6 @@
-"""Describes libraries that no package registry contains.
+"""Describes libraries that cannot be downloaded from a package registry.
 
-The user installs such a library and sets an environment variable to the library's location.
+The user installs such a library, and sets an environment variable to the directory of the library.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Owned(Strict):
 
     @property
     def location(self) -> str:
-        """Return the library's location from the environment variable, or an empty string if the variable is not
-        set."""
+        """Return the directory of the library, which an environment variable names, or an empty string if the variable
+        is not set."""
         return os.environ.get(self.variable, "")
 
     def problem(self, title: str = "it") -> tuple[str, str] | None:
-        """Return the reason why the library cannot be used and the remedy. Return None if the library can be used.
-        `title` names the library in the text.
+        """Return why the library cannot be used, with the remedy, or None if the library can be used. `title` is the
+        name of the library in the returned text.
 
-        An overlay may contain the library a second time, but only in the same release, because a node would otherwise
-        mix parts of two releases.
+        If an overlay contains the library a second time, the release must be the same, because a node would otherwise
+        mix two releases.
         """
         if not self.is_here:
             return f"{title} is not installed here", self.remedy
@@ -58,8 +58,8 @@ class Owned(Strict):
         return f"two releases of {title} are sourced: {named}", "open a new shell, and source only one of them"
 
     def _releases(self) -> Iterator[tuple[str, Path]]:
-        """Yield each directory that contains a release of the library, together with the package name and the major
-        version of the release."""
+        """Yield each directory that contains a release of the library, with the package name and the major version of
+        that release."""
         if not self.release:
             return
         for folder in map(Path, filter(None, self.location.split(os.pathsep))):

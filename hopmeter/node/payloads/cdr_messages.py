@@ -23,7 +23,7 @@ BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
 
 
 class CdrMessage:
-    """A ROS 2 message, built from the files of its codec library."""
+    """A ROS 2 message that is built from the files in the directory of its codec library."""
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
         definitions = [Definition.from_json(each) for each in json.loads((folder / DEFINITIONS).read_text())]
@@ -71,15 +71,15 @@ class CdrMessage:
                 self._check_bounds(each, kind.name)
 
     def equals(self, came: Any) -> bool:
-        """Return whether a message equals the sent message."""
+        """Return whether a received message equals the message that was sent."""
         return self._encode(came) == self._bytes
 
 
 @functools.lru_cache(maxsize=64)
 def type_store(definitions: tuple[Definition, ...]) -> Any:
-    """Return a rosbags type store that contains these definitions.
+    """Return a rosbags type store that contains the given type definitions.
 
-    Each definition must follow the definitions that it uses.
+    If a definition uses other definitions, these must precede it.
     """
     store = import_package("rosbags.typesys.store", EXTRA).Typestore()
     described: dict[str, Any] = {
@@ -103,8 +103,8 @@ def _is_bounded(kind: FieldType) -> bool:
 
 
 def make_message(definitions: Mapping[str, Definition], name: str, values: Mapping[str, Any]) -> Any:
-    """Return the rosbags message with the given field values. If a field is a message of UTF-16 code units, its value
-    may be a string."""
+    """Return a rosbags message whose fields have the given values. If a field is a message of UTF-16 code units, its
+    value may be a string."""
     store = type_store(tuple(definitions.values()))
     fields = (_make_field(definitions, field.type, values[field.name]) for field in definitions[name].fields)
     return store.types[name](*fields)

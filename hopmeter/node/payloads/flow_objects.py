@@ -1,6 +1,6 @@
 """Creates the objects of a node's flows.
 
-Each flow with a codec has its own object; flows with equal objects share memory.
+Each flow with a codec has an object of its own, but equal objects share their memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OBJECT = ("codec", "object", "device", "share")
 
 
 class FlowObjects:
-    """Creates the objects of the flows in a spec."""
+    """Creates the objects for the flows that a spec describes."""
 
     def __init__(self, spec: Mapping[str, Any], adapter: Path) -> None:
         self._spec, self._adapter = spec, adapter
@@ -32,7 +32,7 @@ class FlowObjects:
         return [flow["number"] for flow in self._spec.get("flows", ()) if flow.get("codec")]
 
     def make(self, number: int) -> Any:
-        """Create the object of a flow. A call takes seconds, because it imports the codec's framework."""
+        """Create the object of a flow. This call takes seconds, because it imports the codec's framework."""
         from hopmeter.node.payloads.native_objects import NativeObjects
 
         objects = self._objects(number)

@@ -1,4 +1,4 @@
-"""Describes the objects of cells with a codec: the arrays that the objects are made from, and their device.
+"""Describes the objects of cells that have a codec: the device, and the arrays from which the objects are made.
 
 The constant `FORM` of a codec defines how the codec's framework creates the objects.
 """
@@ -30,8 +30,8 @@ def forms() -> dict[str, Form]:
 
 @functools.cache
 def codec_names() -> tuple[str, ...]:
-    """Return the names of all codecs that can be measured: frameworks that create objects from arrays, then the
-    comparison codecs."""
+    """Return the names of all codecs that can be measured: first the frameworks that create objects from arrays, then
+    the codecs for comparison."""
     return (*forms(), *comparison_codecs())
 
 
@@ -41,7 +41,7 @@ def devices(codec: str) -> tuple[str, ...]:
 
 
 def lenders() -> list[str]:
-    """Return every codec that can pass its objects' GPU memory to another process as a handle."""
+    """Return every codec that can share the GPU memory of its objects with another process by a handle."""
     return [name for name, codec in codecs().items() if name in forms() and hasattr(codec, "from_device")]
 
 
@@ -51,15 +51,16 @@ def form_of(codec: str) -> Form:
 
 
 def is_moving(text: str) -> bool:
-    """Return whether a description stands for a video, whose frames are sent one after another."""
+    """Return whether the description of an object stands for a video, whose frames are sent one after another."""
     return text.startswith("frames:")
 
 
 def arrays_of(text: str, form: Form) -> list[Array]:
-    """Create the arrays for the description of an object.
+    """Create the arrays that the description of an object specifies.
 
     `array:200x200` is an array of ones, `image:1440x1080` is an image with three bytes per pixel, and `frames:640x480`
-    is a video of such images. `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from a file.
+    is a video of such images. The arrays for `image:640x480:1:FILE` and `frames:640x480:25:FILE` are read from the
+    file.
     """
     if ones := ONES.fullmatch(text):
         return [np.ones(tuple(map(int, ones[1].split("x"))), form.floats)]
@@ -73,11 +74,11 @@ def arrays_of(text: str, form: Form) -> list[Array]:
 
 
 def place_of(codec: str, device: str, share: str = "none") -> str:
-    """Return the name that a codec's framework uses for a device (`cpu`, `gpu`). The name of the CPU is an empty
+    """Return the name by which a codec's framework knows a device (`cpu` or `gpu`). For the CPU, the name is an empty
     string.
 
-    Raises CodecError if the framework or the device is missing, or if the device's memory cannot be shared as requested
-    (`cuda-ipc`).
+    Raises CodecError if the framework or the device is missing, or if the memory of the device cannot be shared as
+    requested (`cuda-ipc`).
     """
     if codec in frameworks() and (absent := install_hint(codec)):
         raise CodecError("E-FRAMEWORK-MISSING", absent)
@@ -96,7 +97,7 @@ def place_of(codec: str, device: str, share: str = "none") -> str:
 def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, share: str = "none") -> tuple[Any, Any]:
     """Return a codec's functions `encode(obj) -> frames` and `decode(frames) -> obj`.
 
-    The parameter `share` names the way in which GPU memory is shared.
+    `share` is the way in which objects share GPU memory.
     """
     if codec in comparison_codecs():
         module = comparison_codec(codec)
@@ -111,9 +112,9 @@ def encoder_of(codec: str, place: str, settle: Callable[[Any], Any] | None, shar
 
 
 def _encode_lent(lender: Lender, obj: Any) -> list[Any]:
-    """Encode an object as handles to its GPU memory.
+    """Encode an object as handles to its GPU memory, without a copy.
 
-    Raises CodecError with the reason if the object could only be copied.
+    If the object could only be copied, raises CodecError with the reason.
     """
     frames = encode(obj, lender)
     if lender.copied:

@@ -1,4 +1,4 @@
-"""Uses schema messages as the objects of cells; generated Python code encodes and decodes the messages."""
+"""Lets cells send schema messages as objects; generated Python code encodes and decodes the messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROTOBUF = "google.protobuf"
 
 
 class ProtobufMessage:
-    """A Protocol Buffers message, built from the files of its codec library."""
+    """A Protocol Buffers message that is built from the files in the directory of its codec library."""
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
         self._type = _message_class(folder, facts["type"])
@@ -42,12 +42,12 @@ class ProtobufMessage:
             raise CodecError("E-UNDECODABLE", f"this is not a message of the schema: {cause}") from cause
 
     def equals(self, came: Any) -> bool:
-        """Return whether a message equals the sent message."""
+        """Return whether a received message equals the message that was sent."""
         return bool(came.SerializeToString(deterministic=True) == self._sorted)
 
 
 class FlatbuffersMessage:
-    """A FlatBuffers table, accessed through the object API.
+    """A FlatBuffers table that is read and written through the object API.
 
     Decoding reads all fields to detect invalid payloads, because FlatBuffers has no verifier for Python.
     """
@@ -78,7 +78,7 @@ class FlatbuffersMessage:
             raise CodecError("E-UNDECODABLE", f"this is not a table of the schema: {cause}") from cause
 
     def equals(self, came: Any) -> bool:
-        """Return whether a table equals the sent table."""
+        """Return whether a received table equals the table that was sent."""
         return self._pack(came) == self._packed
 
 
@@ -100,7 +100,7 @@ class MessageObject:
         self.is_right(self.decode(memoryview(self.encode())), thoroughly=True)
 
     def for_another_flow(self) -> MessageObject:
-        """Return this object, because flows with the same message share it."""
+        """Return this object itself, because all flows with this message share it."""
         return self
 
     def payload_bytes(self, encoded: bytes | memoryview) -> int:
@@ -112,17 +112,18 @@ class MessageObject:
         payload[:] = encoded
 
     def decode(self, payload: memoryview) -> Any:
-        """Decode a payload, and return its message. Raises CodecError if the payload is not a message of the schema."""
+        """Decode a payload, and return the message that it contains. Raises CodecError if the payload is not a message
+        of the schema."""
         return self.obj.decode_bytes(bytes(payload))
 
     def is_right(self, came: Any, thoroughly: bool) -> bool:
-        """Return whether a message equals the sent message. Unless `thoroughly` is set, every decoded message is
-        accepted."""
+        """Return whether a received message equals the message that was sent. If `thoroughly` is false, every message
+        that was decoded counts as right."""
         return not thoroughly or self.obj.equals(came)
 
 
 def open_message(made_of: str) -> MessageObject:
-    """Return the object that encodes and decodes a cell's messages with the codec library in a directory."""
+    """Return the object that encodes and decodes a cell's messages with the code in a codec library's directory."""
     return MessageObject(Path(made_of.removeprefix(KIND)))
 
 
@@ -130,8 +131,8 @@ def open_message(made_of: str) -> MessageObject:
 def _message_class(folder: Path, name: str) -> Any:
     """Return the Python class of a message type.
 
-    Each class has its own descriptor pool, so that a program can use several versions of a schema. The modules that
-    protoc generates would provide the same classes, but all of them share one pool.
+    Each class has a descriptor pool of its own, so that one program can use several versions of a schema. The modules
+    that protoc generates contain equal classes, but all modules share one descriptor pool.
     """
     pool = import_package(f"{PROTOBUF}.descriptor_pool", "protobuf").DescriptorPool()
     described = import_package(f"{PROTOBUF}.descriptor_pb2", "protobuf")
@@ -147,7 +148,7 @@ def _message_class(folder: Path, name: str) -> Any:
 
 
 def _table_classes(module: Any) -> tuple[Any, Any]:
-    """Return two classes of a generated module: the class that reads the table, and the table's class in the object
+    """Return two classes of a module that flatc generated: the class that reads the table, and the class of the object
     API."""
     classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     table = next(each for each in classes if hasattr(each, "GetRootAs"))
@@ -159,7 +160,8 @@ def _import_generated(folder: Path, module: str) -> Any:
     """Import generated code. Generated files import each other relative to the directory `GENERATED`, which this
     function appends to the search path.
 
-    If a package has already been imported, its `__path__` is extended, so that several messages can share the package.
+    If the package has already been imported, this function extends its `__path__`, so that several messages can share
+    the package.
     """
     root = folder / GENERATED
     sys.path.append(str(root))  # last, so that generated modules do not shadow standard library modules

@@ -12,9 +12,9 @@ class NativeObjects:
     """The object of a flow whose adapter implements `carry(objects)`. The class has the methods that the instrument
     also calls on `Objects`.
 
-    The payload is as long as on other transports, so that rows are comparable. The payload's content is neither written
-    nor read. To send, the adapter publishes `leaving`. To receive, the adapter passes the object to `arrive` and then
-    calls `take`.
+    The payload has the same length as with other transports, so that the rows of the transports are comparable. The
+    payload's content is neither written nor read. To send a message, the adapter publishes the object `leaving`. When a
+    message is received, the adapter passes its object to `arrive` and then calls `take`.
     """
 
     def __init__(self, objects: Objects | Frames) -> None:
@@ -27,7 +27,7 @@ class NativeObjects:
     def encode(self) -> tuple[()]:
         """Return no frames, because the transport encodes the object.
 
-        If the objects are the frames of a video, also select the next frame.
+        If the object is a video, this call also selects the next frame of the video.
         """
         self.leaving = self._objects.obj
         return ()
@@ -37,7 +37,7 @@ class NativeObjects:
         self._came.obj = obj
 
     def payload_bytes(self, _frames: tuple[()]) -> int:
-        """Return the length of the payload that represents the object."""
+        """Return the length of the payload that stands for the object."""
         return self._payload_bytes
 
     def write(self, _frames: tuple[()], _payload: memoryview) -> None:

@@ -1,7 +1,7 @@
 """Provides the object that a flow with a codec sends.
 
-The source encodes the object for every message; the last receiver decodes the object and compares it with the original.
-The instrument reads the clock before and after `encode` and `decode`.
+The source encodes the object anew for every message; the last receiver decodes the object and compares it with the
+original. The instrument reads the clock before and after `encode` and `decode`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Objects:
         return self._object
 
     def _warm_up(self) -> None:
-        """Encode, decode and compare the object once, so that the first message need not wait for imports and
-        compilation.
+        """Encode, decode and compare the object once, so that the first message of a trial does not wait for imports
+        and compilation.
 
-        A decoded object that differs from the original is ignored here, so that the codec's cells fail instead of being
-        skipped.
+        If the decoded object differs from the original, this function ignores it, so that the codec's cells fail
+        visibly instead of being skipped.
         """
         frames = self.encode()
         buffer = np.empty(self.payload_bytes(frames), np.uint8)
@@ -59,23 +59,24 @@ class Objects:
         self.is_right(self.decode(buffer.data), thoroughly=True)
 
     def payload_bytes(self, frames: Sequence[Any]) -> int:
-        """Return the length in bytes of a payload that contains these frames."""
+        """Return the length, in bytes, of a payload that contains the given frames."""
         return packed_bytes(frames)
 
     def write(self, frames: Sequence[Any], payload: memoryview) -> None:
-        """Copy the frames into a payload."""
+        """Copy the encoded frames of the object into a payload."""
         pack_into(frames, payload)
 
     def decode(self, payload: memoryview) -> Any:
-        """Decode the object in a payload. The object uses the payload's memory if the framework can share memory."""
+        """Decode the object that a payload contains. If the framework can share memory, the object uses the memory of
+        the payload."""
         return self._decode(unpack(payload))
 
     def for_another_flow(self) -> Objects:
-        """Return this object, because flows with the same object share it."""
+        """Return this object itself, because all flows with an equal object share it."""
         return self
 
     def is_right(self, obj: Any, thoroughly: bool) -> bool:
-        """Return whether an object has the type and shape of the sent object.
+        """Return whether a received object has the type and the shape of the object that was sent.
 
         If `thoroughly` is set, the values of both objects must also be equal.
         """
@@ -90,7 +91,7 @@ class Objects:
 class Frames:
     """The objects of a video, one object per frame, which are sent in an endless loop.
 
-    A payload ends with the frame's number, so that the receiver compares the object with the right frame.
+    Each payload ends with the number of its frame, so that the receiver compares the object with the right frame.
     """
 
     def __init__(self, objects: Sequence[Objects]) -> None:
@@ -107,25 +108,25 @@ class Frames:
         return int(next(turns))
 
     def encode(self) -> tuple[int, Sequence[Any]]:
-        """Encode the video's next object, and return its number and its encoded frames."""
+        """Encode the next object of the video, and return its number and its encoded frames."""
         number = self._next()
         return number, self._objects[number].encode()
 
     def payload_bytes(self, encoded: tuple[int, Sequence[Any]]) -> int:
-        """Return the length in bytes of a payload that contains these frames and the object's number."""
+        """Return the length, in bytes, of a payload that contains the given frames and the number of the object."""
         return packed_bytes(encoded[1]) + NUMBER_BYTES
 
     def write(self, encoded: tuple[int, Sequence[Any]], payload: memoryview) -> None:
-        """Copy the frames into a payload, followed by the object's number."""
+        """Copy the encoded frames of an object into a payload, followed by the number of the object."""
         number, frames = encoded
         pack_into(frames, payload[:-NUMBER_BYTES])
         payload[-NUMBER_BYTES:] = number.to_bytes(NUMBER_BYTES, "little")
 
     def decode(self, payload: memoryview) -> tuple[int, Any]:
-        """Decode a payload, and return the object's number and the object. The object uses the payload's memory if the
-        framework can share memory.
+        """Decode a payload, and return the number of its object and the object itself. If the framework can share
+        memory, the object uses the memory of the payload.
 
-        Raises CodecError if no object has this number.
+        Raises CodecError if the video has no object with this number.
         """
         number = int.from_bytes(payload[-NUMBER_BYTES:], "little")
         if number >= len(self._objects):
@@ -133,9 +134,9 @@ class Frames:
         return number, self._objects[number].decode(payload[:-NUMBER_BYTES])
 
     def for_another_flow(self) -> Frames:
-        """Return an instance with the same objects for another flow.
+        """Return an instance that another flow can use, with the same objects.
 
-        Each flow steps through the video's frames independently.
+        Each flow steps through the frames of the video independently of other flows.
         """
         return Frames(self._objects)
 
@@ -145,7 +146,7 @@ class Frames:
         return self._objects[number].is_right(obj, thoroughly)
 
     def is_any(self, obj: Any, thoroughly: bool) -> bool:
-        """Return whether an object without a number equals any of the frames."""
+        """Return whether an object that arrived without a number equals any frame of the video."""
         return any(one.is_right(obj, thoroughly) for one in self._objects)
 
 
@@ -175,7 +176,7 @@ def _make_object(codec: str, form: Form, array: Array, place: str) -> Any:
 
 
 def _shape(obj: Any) -> Any:
-    """Return an object's shape, or the size and mode of an image that has no shape."""
+    """Return the shape of an object or, for an image without a shape, its size and mode."""
     return obj.shape if hasattr(obj, "shape") else (obj.size, obj.mode)
 
 

@@ -16,9 +16,9 @@ from hopmeter.schemas.payload import KIND
 
 
 def why_not_together(cell: Cell, flow: Flow) -> str:
-    """Return why a program cannot contain the code of both a flow's message and an earlier flow's message.
+    """Return why the code of a flow's message and the code of an earlier flow's message cannot be in the same program.
 
-    Return an empty string if a program can contain both.
+    Return an empty string if one program can contain the code of both messages.
     """
     return next(filter(None, (_clash(flow, other, language) for other, language in _companions(cell, flow))), "")
 

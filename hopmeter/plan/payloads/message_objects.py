@@ -50,7 +50,7 @@ def why_no_message(cell: Cell, ends: tuple[str, str]) -> str:
 
 
 def _why_no_replies(cell: Cell) -> str:
-    """Return why the replies to calls cannot be messages of the payload's type.
+    """Return why the replies to calls cannot be messages of the type that the payload names.
 
     Return an empty string if replies can be messages of this type, or if replies have no payload.
     """
@@ -78,7 +78,7 @@ def message_languages(cell: Cell, flow: Flow) -> list[str]:
 
 
 def why_not_built(flow: Flow, ends: Sequence[str]) -> str:
-    """Return why a message cannot be encoded and decoded in these languages, or an empty string if it can."""
+    """Return why a message cannot be encoded and decoded in the given languages, or an empty string if it can."""
     return next(filter(None, (_why_not_built(flow, language) for language in ends)), "")
 
 
@@ -121,13 +121,14 @@ def encoded_file(flow: Flow) -> Path:
 def codec_of(flow: Flow) -> str:
     """Return the codec that encodes a flow's message.
 
-    If the transport itself encodes messages, return the codec of the message that hopmeter stores for the transport.
+    If the transport itself encodes messages, return the codec with which hopmeter encodes the message that it stores
+    for the transport.
     """
     return flow.codec if flow.has_codec else OBJECT_CODEC
 
 
 def describe_message(flow: Flow, language: str) -> dict[str, Any]:
-    """Describe a flow's message for the spec of a node that encodes or decodes it."""
+    """Describe the message of a flow for the spec of a node that encodes or decodes the message."""
     library = library_of(flow.payload, flow.codec, language)
     if language == "python":
         return {"codec": flow.codec, "device": flow.device, "object": f"{KIND}{library.folder}"}

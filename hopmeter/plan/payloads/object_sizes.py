@@ -1,7 +1,8 @@
-"""Measure the encoded sizes of objects in the Python environment that will carry them, and cache the sizes.
+"""Measure the sizes of encoded objects in the Python environment whose nodes will send them, and cache the sizes.
 
-The cache saves time because importing a framework takes seconds. An object's size depends on the Python environment,
-the codec's packages and hopmeter's code. Environments with the same packages and code share cached sizes.
+The cache saves time, because importing a framework takes seconds. The size of an encoded object depends on the Python
+environment, the packages of the codec, and hopmeter's code. Environments with the same packages and code share cached
+sizes.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ Weights = dict[str, tuple[int, str]]
 class Asked:
     """A request to measure the encoded sizes of one codec's objects, on one device and with one way of sharing memory.
 
-    Requests for equal Python environments are merged. `python` is None if the node's command belongs to another
-    hopmeter installation.
+    Requests for equal Python environments are merged. `python` is None if the command that starts the node comes from
+    another installation of hopmeter.
     """
 
     def __init__(
@@ -59,9 +60,9 @@ class Asked:
 
 
 def weights(asked: Sequence[Asked]) -> Mapping[str, Weights]:
-    """Return the sizes for each request, keyed by the request's identity.
+    """Return the sizes that each request asks for, keyed by the identity of the request.
 
-    At most one process per core runs at a time.
+    At most one measuring process per core runs at a time.
     """
     one_each: dict[str, Asked] = {}
     for one in asked:
@@ -82,15 +83,15 @@ def _alike(python: Interpreter, codec: str) -> list[Any]:
 
 @functools.cache
 def _code() -> int:
-    """Return a fingerprint of hopmeter's code that encodes and decodes objects."""
+    """Return a fingerprint of the code with which hopmeter encodes and decodes objects."""
     folders = (paths.PACKAGE / "codecs", paths.PACKAGE / "node")
     files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     return zlib.crc32(repr([(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]).encode())
 
 
 def _gpus() -> list[str]:
-    """Return the GPUs of this machine and the environment variables that select GPUs. Object sizes may change if a GPU
-    appears or disappears."""
+    """Return the GPUs of this machine, and the environment variables that select some of them. Object sizes may change
+    if a GPU appears or disappears."""
     files = sorted(str(path) for pattern in GPU_FILES for path in Path("/dev").glob(pattern))
     return [*files, *(f"{word}={os.environ.get(word)}" for word in GPU_WORDS)]
 
@@ -119,8 +120,8 @@ def _remember(identity: str, known: Weights) -> None:
 
 
 def _weigh(command: list[str], payloads: Sequence[str]) -> tuple[Weights, Weights]:
-    """Measure sizes in a separate process, because a framework may crash or start threads. Return all measured sizes,
-    and the sizes that may be cached.
+    """Measure the sizes of objects in a separate process, because a framework may crash or start threads. Return all
+    measured sizes, and the sizes that may be cached.
 
     The error for a missing GPU may be cached, because the fingerprint changes when a GPU appears. No other error is
     cached, because its cause may soon disappear; for example, memory may become free.

@@ -35,7 +35,7 @@ Key = tuple[str, str, str, str]
 def why_no_object(cell: Cell, ends: tuple[str, str]) -> str:
     """Return why a cell's codec, device and payload cannot be combined, or an empty string if they can.
 
-    `ends` contains the languages that encode or decode the object.
+    `ends` contains the languages of the nodes that encode or decode the object.
     """
     kind = cell.axes.payload.partition(":")[0]
     if is_message(cell.axes.payload):
@@ -108,7 +108,7 @@ def _object_flows(cell: Cell) -> list[Flow]:
 
 
 def _manifest(cell: Cell, flow: Flow, capabilities: Capabilities) -> Manifest:
-    """Return the manifest of a flow's transport, for the installation that the flow's settings choose."""
+    """Return the manifest of a flow's transport, with the installation that the flow's settings select."""
     carrier = carrier_of(cell, flow)
     return capabilities.manifests[carrier.transport].for_settings(carrier.settings)
 
@@ -169,7 +169,7 @@ class _Sizes:
         return with_sizes(cell, lambda flow: self._size(cell, flow)[0])
 
     def _reason(self, cell: Cell, flow: Flow) -> str:
-        """Return why a flow's object cannot be created, or an empty string if the object can be created."""
+        """Return why the object of a flow cannot be created, or an empty string if it can be created."""
         carrier = self.carriers.get((_manifest(cell, flow, self.capabilities).key, flow.codec))
         if carrier and not carrier.ready and "python" in _languages(cell, flow):
             get = f"run `{carrier.get}`" if carrier.get.startswith("hopmeter ") else carrier.get
@@ -186,7 +186,7 @@ class _Sizes:
 
 
 def _why_apart(cell: Cell, flow: Flow, capabilities: Capabilities) -> str:
-    """Return why a participant's codecs cannot share a Python environment, or an empty string if they can."""
+    """Return why one Python environment cannot contain all codecs of a participant, or an empty string if it can."""
     from hopmeter.manifest import codec_interpreter
 
     if cell.workload is None:

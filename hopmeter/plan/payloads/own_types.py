@@ -39,14 +39,14 @@ class OwnType:
 
     @property
     def offers(self) -> list[Offer]:
-        """Return the transport's offer in each language of the nodes."""
+        """Return what the transport supports in each language of the flow's nodes."""
         return [self.manifest.offers[language] for language in self.languages]
 
     @property
     def unbuilt(self) -> list[Offer]:
-        """Return the offers for which the type's code is not built.
+        """Return the offers of those languages for which the code of the type is not built.
 
-        Raises UsageError if the type's definition is missing.
+        Raises UsageError if the definition of the type is missing.
         """
         return [each for each in self.offers if needs_code(each, self.wanted, self.form) and not self._facts(each)]
 
@@ -63,7 +63,7 @@ def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None
     """Return the native type with which a flow's transport carries its messages, or None if the transport carries them
     as bytes.
 
-    Raises UsageError if the type's definition is missing.
+    Raises UsageError if the definition of the native type is missing.
     """
     carrier = carrier_of(cell, flow)
     if flow.bridged or not (is_message(flow.payload) or flow.replay) or not carrier.own_types:
@@ -81,9 +81,10 @@ def own_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None
 
 
 def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
-    """Return the type of a flow's messages, or None for a recording without ROS 2 messages.
+    """Return the type of the messages of a flow, or None if the flow replays a recording without ROS 2 messages.
 
-    Raises UsageError if the type's definition is missing, or if the type is a service but the flow makes no calls.
+    Raises UsageError if the definition of the type is missing, or if the type is a service type but the flow makes no
+    calls.
     """
     if flow.replay:
         return recorded_type(flow.replay, places)
@@ -95,9 +96,9 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
 
 
 def _form(flow: Flow) -> Form | None:
-    """Return whether a flow's native messages are sent as calls, as messages or as encoded octets.
+    """Return in which form a flow sends its native messages: as calls, as messages or as encoded octets.
 
-    Return None if none of the three is possible, for example for calls with encoded messages.
+    Return None if no form is possible, for example for calls with encoded messages.
     """
     if is_message(flow.payload) and flow.codec == NO_CODEC:
         return "call" if flow.is_call else "message"
@@ -107,7 +108,7 @@ def _form(flow: Flow) -> Form | None:
 def recorded_type(replay: Replay, prefixes_: Sequence[Path]) -> RosType | None:
     """Return the type of recorded messages, or None if the recording has no ROS 2 messages.
 
-    Raises UsageError if the type's definition is missing.
+    Raises UsageError if the definition of the recorded type is missing.
     """
     if replay.encoding != CDR or not replay.type:
         return None
@@ -130,9 +131,9 @@ def _languages(cell: Cell, flow: Flow) -> tuple[str, ...]:
 
 
 def why_no_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
-    """Return why a flow's transport cannot carry a schema message as a native type, or an empty string if it can.
+    """Return why the transport of a flow cannot carry a schema message as a native type, or an empty string if it can.
 
-    Also return an empty string if the transport carries the message as bytes.
+    Return an empty string if the transport carries the message as bytes.
     """
     try:
         found = own_type(cell, flow, known)
@@ -173,7 +174,7 @@ def describe_type(cell: Cell, flow: Flow, language: str) -> dict[str, Any]:
 def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = None) -> OwnType | None:
     """Return the native type with which a flow's transport carries its messages.
 
-    Return None if the type's code is not completely built, or if the transport carries the messages as bytes.
+    Return None if code for the type is missing in some language, or if the transport carries the messages as bytes.
     """
     try:
         found = own_type(cell, flow, known)
@@ -183,7 +184,7 @@ def usable_type(cell: Cell, flow: Flow, known: Mapping[str, Manifest] | None = N
 
 
 def type_notes(cells: Iterable[Cell], known: Mapping[str, Manifest]) -> list[str]:
-    """Return notes that explain why a transport carries recorded messages as bytes although it supports native
+    """Return notes that explain why recorded messages are carried as bytes by a transport that supports native
     types."""
     return list(dict.fromkeys(note for cell, flow in _replays(cells) if (note := _note(cell, flow, known))))
 
@@ -219,7 +220,7 @@ def _why_bytes(cell: Cell, flow: Flow, known: Mapping[str, Manifest]) -> str:
 
 
 def missing_types(cell: Cell, known: Mapping[str, Manifest]) -> Iterator[tuple[OwnType, Offer]]:
-    """Yield each message type of a cell whose code is not built for a language, with the transport's offer in this
+    """Yield each message type of a cell whose code is not built for a language, with the transport's offer for that
     language."""
     for flow in flows(cell):
         try:

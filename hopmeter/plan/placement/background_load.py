@@ -1,4 +1,4 @@
-"""Choose the cores for the background load, or explain why these cores are not available."""
+"""Choose the cores on which the background load runs, or explain why they are not available."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopmeter.scenario import Scenario
 
 @dataclass(frozen=True)
 class Load:
-    """The cores of a trial's background load, and the requested load on them."""
+    """The cores on which a trial's background load runs, and the load that the scenario requests for them."""
 
     cores: tuple[int, ...]
     cpu_percent: float
@@ -24,7 +24,7 @@ class Load:
 
 def load_of(scenario: Scenario, machine: Machine) -> Load | None:
     """Return the background load that a scenario requests, or None if the scenario requests no load. Raises
-    NoCoresError if this machine lacks the requested cores."""
+    NoCoresError if this machine does not have the cores that the scenario requests."""
     asked = scenario.background
     if asked is None:
         return None

@@ -1,6 +1,6 @@
 """Choose the cores of a cell from the value of the condition `cores`.
 
-Only cores on which the launcher itself may run are chosen.
+The chosen cores are always among those on which the launcher itself may run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class NoCoresError(Exception):
 
 @dataclass(frozen=True)
 class Machine:
-    """The usable cores, and their topology as the kernel reports it."""
+    """The cores of a machine that can be used, and their topology as the kernel reports it."""
 
     allowed: tuple[int, ...]
     siblings: tuple[tuple[int, ...], ...] = ()
@@ -39,7 +39,7 @@ class Machine:
     def core_list(self, word: str) -> tuple[int, ...]:
         """Return the cores to which a cell's endpoints are pinned, in endpoint order.
 
-        If the list is empty, endpoints are not pinned.
+        If the returned list is empty, the endpoints are not pinned to cores.
         """
         if word == "free":
             return ()
@@ -57,9 +57,9 @@ class Machine:
         return cores
 
     def _cross(self) -> tuple[int, ...]:
-        """Return two cores that belong to different physical cores.
+        """Return two logical cores that belong to different physical cores.
 
-        The last cores are preferred, because the first cores usually handle interrupts.
+        The function prefers the last cores, because the first cores usually handle interrupts.
         """
         for first in reversed(self.allowed):
             apart = [core for core in self.allowed if core < first and not self._one_core(core, first)]

@@ -1,4 +1,4 @@
-"""The facts about a host that a plan needs."""
+"""The facts about a host that the planning of a run needs."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ ADDING = "add this host to the file of --hosts, or start a worker with this name
 def assume_hosts(
     scenario: Scenario, ready: Mapping[tuple[str, str], Readiness], machine: Machine
 ) -> dict[str, HostFacts]:
-    """Return assumed facts about the hosts that a scenario names, without contacting them.
+    """Return assumptions about the hosts that a scenario names, without contacting the hosts.
 
-    Each host is assumed to be a separate machine with the transports and cores of this machine. Return an empty dict if
-    the scenario names no hosts.
+    The function assumes that each host is a separate machine with the transports and cores of this machine. Return an
+    empty dict if the scenario names no hosts.
     """
     named = dict.fromkeys(each.host for each in scenario.participant.values() if each.host)
     if not named:
@@ -43,7 +43,7 @@ def assume_hosts(
 
 
 def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
-    """Raise UsageError if a scenario names an unknown host, or requests an option that is impossible with several
+    """Raise UsageError if a scenario names an unknown host, or requests something that is impossible with several
     hosts."""
     named = {name: each.host for name, each in scenario.participant.items() if each.host}
     for name, host in named.items():
@@ -69,7 +69,8 @@ def check_hosts(scenario: Scenario, hosts: Hosts) -> None:
 
 
 def place_on_hosts(cells: Iterable[Cell], hosts: Hosts) -> list[Cell]:
-    """Assign a host to each participant of a workload and, in rotation, to each endpoint of an ordinary cell."""
+    """Assign a host to each participant of a workload. In an ordinary cell, assign the hosts to the endpoints in
+    rotation."""
     return [_place(cell, hosts) if hosts else cell for cell in cells]
 
 
@@ -83,7 +84,7 @@ def _place(cell: Cell, hosts: Hosts) -> Cell:
 
 
 def drop_without_hosts(cells: Iterable[Cell], hosts: Hosts, manifests: Mapping[str, Manifest]) -> list[Cell]:
-    """Drop the cells that their hosts cannot run, with a reason and a remedy."""
+    """Drop the cells that cannot run on their hosts, with a reason and a remedy."""
     return [
         replace(cell, dropped=next(_faults(cell, hosts, manifests), "")) if hosts and not cell.dropped else cell
         for cell in cells
@@ -117,7 +118,7 @@ def _node_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Ite
 
 
 def _message_faults(cell: Cell, node: tuple[Endpoint, ...], host: HostFacts) -> Iterator[str]:
-    """Yield a reason for each schema message whose code is missing on the node's host."""
+    """Yield a reason for each schema message whose code is missing on the host of a node that needs it."""
     for flow in flows(cell):
         if is_message(flow.payload) and any(end.flow == flow.number and end.role in ENDS for end in node):
             language = node[0].language

@@ -1,4 +1,4 @@
-"""Find out which hosts the flows of each carrier connect, and which settings a carrier needs to connect several
+"""Find out which hosts are connected by the flows of each carrier, and which settings a carrier needs between
 machines."""
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ Hosts = Mapping[str, HostFacts]
 
 
 def joined_hosts(cell: Cell, manifests: Mapping[str, Manifest]) -> list[tuple[Carrier, list[set[str]]]]:
-    """Return each carrier of a cell, with one set of hosts for each flow of the carrier."""
+    """Return the carriers of a cell. For each flow of a carrier, the result contains the set of hosts that the flow
+    connects."""
     shape = topology(cell)
     used = {node[0].carrier.key: node[0].carrier for node in shape.nodes}
     return [(carrier, _joined_by(carrier, shape, manifests)) for carrier in used.values()]
 
 
 def _joined_by(carrier: Carrier, shape: Topology, manifests: Mapping[str, Manifest]) -> list[set[str]]:
-    """For each flow of a carrier, return the hosts that the flow connects.
+    """Return, for each flow of a carrier, the set of hosts that the flow connects.
 
-    If the transport has a broker, each set also contains the host of the first node, which runs the broker.
+    If the transport has a broker, each set also contains the first node's host, on which the broker runs.
     """
     flows = ({end.host for end in flow if end.carrier.key == carrier.key} for flow in shape.flows.values())
     found = [hosts for hosts in flows if hosts]
@@ -48,11 +49,11 @@ def is_one_machine(names: Iterable[str], hosts: Hosts) -> bool:
 
 
 def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Cell:
-    """Return a placed cell with the settings that its carriers need to connect several machines. Settings that the
-    scenario gives stay unchanged.
+    """Return a placed cell with the settings that its carriers need to connect several machines. A setting to which the
+    scenario gives a value keeps that value.
 
-    All flows with the same carrier share one process per participant. If one flow of a carrier connects several
-    machines, all flows of the carrier get the network settings.
+    In each participant, one process serves all flows of a carrier. If any of these flows connects several machines, all
+    of them get the network settings.
     """
     if not capabilities.hosts or cell.dropped:
         return cell
@@ -72,7 +73,7 @@ def reach_machines(cell: Cell, scenario: Scenario, ask: Ask, capabilities: Capab
 def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenario, capabilities: Capabilities) -> Cell:
     """Return the cell with network settings for the flows that name their own transports and connect several machines.
 
-    The changed settings may split a participant into several processes.
+    The added settings may split a participant into several processes.
     """
 
     def reach(flow: Flow) -> Flow:
@@ -89,14 +90,14 @@ def _with_flows(cell: Cell, workload: Workload, away: set[str], scenario: Scenar
 
 
 def _settings(carrier: Carrier, given: Iterable[str], capabilities: Capabilities) -> dict[str, Any]:
-    """Return a transport's settings for connections between machines, and the resulting profile."""
+    """Return the settings that a transport needs between machines, and the profile that results from them."""
     manifest = capabilities.manifests[carrier.transport]
     settings = carrier.settings | manifest.network_settings(set(given))
     return {"settings": settings, "profile": profile_of(manifest, settings)}
 
 
 def reach_faults(cell: Cell, hosts: Hosts, manifests: Mapping[str, Manifest]) -> Iterator[str]:
-    """Yield reasons why messages cannot reach the hosts that a carrier's flows connect."""
+    """Yield each reason why messages cannot reach a host that a carrier's flows connect."""
     for carrier, joined in joined_hosts(cell, manifests):
         manifest = manifests[carrier.transport]
         is_away = any(not hosts[name].is_here for names in joined for name in names)

@@ -1,4 +1,4 @@
-"""Add cells that run one flow of a workload separately, to show how much this flow is delayed by the other flows."""
+"""Add cells that each run one flow of a workload on its own, to show how much the other flows delay it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hopmeter.model.workload import Flow, Workload
 
 
 def add_cells_alone(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells; each workload is followed by one cell for each flow that can be measured separately."""
+    """Return the cells. After each workload, there is an additional cell for each flow that can be measured on its
+    own."""
     return [each for cell in cells for each in (cell, *_cells_alone(cell))]
 
 

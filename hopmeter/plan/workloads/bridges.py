@@ -17,9 +17,10 @@ from hopmeter.plan.carriers import carrier_of, carriers
 
 
 def split_participants(cell: Cell) -> Cell:
-    """Return a workload with its participants split into processes, and with the bridges between those processes.
+    """Return a workload in which participants are split into processes, with bridges between the processes of one
+    participant.
 
-    A flow has a bridge if its messages cause messages in another process of the receiving participant.
+    A flow needs a bridge if its messages cause messages that another process of the receiving participant sends.
     """
     assert cell.workload is not None, "an ordinary cell has no participants"
     programs = tuple(replace(each, transports=_transports(cell, each.name)) for each in cell.workload.participants)
@@ -53,7 +54,8 @@ def _causes(workload: Workload) -> Iterator[tuple[Flow, Flow]]:
 def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) -> Flow:
     """Return the bridge that passes on each message of the flow `cause`.
 
-    A bridge for calls makes calls itself, because a server may reply only after all work that the call causes is done.
+    If the flow makes calls, the bridge makes calls too, because a server may reply only after all work that the call
+    causes is done.
     """
     return Flow(
         number=number,
@@ -73,8 +75,7 @@ def _bridge(number: int, cause: Flow, participant: str, flows: Sequence[str]) ->
 
 
 def why_not_split(cell: Cell) -> str:
-    """Return why a participant cannot be split into several processes, or an empty string if nothing prevents the
-    split."""
+    """Return why a participant cannot be split into several processes, or an empty string if it can."""
     assert cell.workload is not None, "an ordinary cell has no participants"
     for each in cell.workload.participants:
         used = each.transports

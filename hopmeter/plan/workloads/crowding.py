@@ -1,5 +1,4 @@
-"""Detect workloads with many more programs than cores, because their latencies include time spent waiting for a
-core."""
+"""Detect workloads with many more programs than cores, because programs that wait for a core increase the latencies."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ MOST_PROGRAMS = 4
 
 
 def crowding(cells: Iterable[Cell], usable: Collection[int]) -> str:
-    """Return a warning if a workload has many more programs than cores; otherwise, return an empty string."""
+    """Return a warning if a workload has many more programs than this machine has cores, otherwise an empty string."""
     found = {many for cell in cells if (many := _programs_and_cores(cell, usable))}
     programs, cores = max(found, key=lambda each: each[0] / each[1], default=(0, 1))
     if programs <= MOST_PROGRAMS * cores:

@@ -18,9 +18,9 @@ Count = tuple[int, int]
 
 
 def message_counts(scenario: Scenario, duration_s: float, known: Mapping[str, Count]) -> dict[str, Count]:
-    """Return the message counts of each flow; for a flow without a schedule, the counts are upper limits.
+    """Return how many messages each flow sends. For a flow without a schedule, the numbers are upper limits.
 
-    `known` contains the counts of flows that replay a recording.
+    `known` contains the numbers of messages of those flows that replay a recording.
     """
     counts = dict(known)
     for name in scenario.flow:

@@ -34,8 +34,7 @@ def _why_no_limit(workload: Workload) -> str:
 
 
 def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
-    """Return a reason if a participant requests a priority that this user may not use, or an empty string if no
-    participant does."""
+    """Return a reason if a participant requests a priority that this user may not set, otherwise an empty string."""
     for each in workload.participants:
         if each.fifo > capabilities.highest_priority:
             most = f"at most {capabilities.highest_priority}" if capabilities.highest_priority else "none"
@@ -46,7 +45,7 @@ def _why_no_priority(workload: Workload, capabilities: Capabilities) -> str:
 
 
 def _why_others_starve(cell: Cell, capabilities: Capabilities) -> str:
-    """Return a reason if a participant would starve other threads, or an empty string if no participant would.
+    """Return a reason if a thread of a participant would keep other threads from running, otherwise an empty string.
 
     A spinning thread with a SCHED_FIFO priority never yields to threads of lower priority. A spinning real-time thread
     needs a core of its own, and one more core must remain free.

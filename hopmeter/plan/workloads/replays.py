@@ -24,7 +24,7 @@ DEFINITIONS = "ros2msg"
 
 @dataclass(frozen=True)
 class Replayed:
-    """The messages of a flow that replays a recording."""
+    """The recorded messages that a flow replays."""
 
     replay: Replay
     label: str
@@ -50,7 +50,7 @@ class Replayed:
 
 
 def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: float) -> dict[str, Replayed]:
-    """Return the planned messages of each flow that replays a recording.
+    """Return, for each flow that replays a recording, the messages that it will send.
 
     Raises a RecordingError that names the flow if a recording cannot be replayed.
     """
@@ -62,7 +62,7 @@ def plan_replays(flows: Mapping[str, FlowKeys], duration_s: float, warmup_s: flo
 def _with_types(replays: Mapping[str, Replay]) -> dict[str, Replay]:
     """Return the replays with the message types that the recordings declare.
 
-    An unreadable recording is ignored here, because reading its messages raises an error later.
+    A recording that cannot be read is ignored here, because reading its messages later raises an error.
     """
     from hopmeter.recordings.formats import read_types
     from hopmeter.recordings.source import RecordingError
@@ -97,7 +97,7 @@ def read_replays(replays: Mapping[str, Replay]) -> dict[str, Excerpt]:
 
 
 def replay_notes(cells: Iterable[Cell]) -> list[str]:
-    """Return notes for the user about the recordings of a plan, such as messages that are left out."""
+    """Return notes that tell the user about the recordings in a plan, for example about messages that are left out."""
     flows = [flow for cell in cells if cell.workload for flow in cell.workload.flows if flow.replay]
     notes = [
         f"flow {flow.name} ({flow.payload}): {note}" for flow in flows if flow.replay for note in flow.replay.notes
@@ -111,7 +111,7 @@ def _replay(keys: FlowKeys, duration_s: float, warmup_s: float) -> Replay:
 
 
 def timing_of(replay: Replay) -> Timing:
-    """Return the speed, repetition, warm-up and duration, which determine the due times of a replay's messages."""
+    """Return what determines when the messages of a replay are due: its speed, repetition, warm-up and duration."""
     from hopmeter.recordings.replay_file import Timing
 
     return Timing(replay.speed, replay.loop, round(replay.warmup_s * 1e9), round(replay.duration_s * 1e9))

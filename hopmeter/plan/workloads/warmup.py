@@ -31,6 +31,6 @@ def warmup_messages(flow: Flow, spent_s: float) -> int:
 
 
 def first_due_s(flow: Flow, spent_s: float) -> float:
-    """Return the due time of a flow's first message, which makes the first measured message due at the end of the
-    warm-up."""
+    """Return the time at which a flow's first message is due, chosen so that the first measured message is due when the
+    warm-up ends."""
     return max(0.0, spent_s - warmup_messages(flow, spent_s) / flow.rate) if flow.rate else 0.0

@@ -43,8 +43,8 @@ WHOLE = "workload"
 
 
 def expand_workload(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
-    """Yield the cells of a workload, still without ids: one cell per transport and combination of the other
-    conditions."""
+    """Yield the cells of a workload, one for each combination of transport and other conditions. The cells have no ids
+    yet."""
     own = own_carriers(scenario.flow, capabilities.manifests)
     # If all flows name their own transports, the cell uses the manifest of the first transport, but lists the names of
     # all transports.
@@ -142,14 +142,14 @@ def _participants(
         return [capabilities.manifests[own[name].transport] if name in own else manifest for name in mine]
 
     def language(participant: str) -> str:
-        """Return the language that suits all transports of a participant."""
+        """Return a language that suits all transports that a participant uses."""
         if axes["language"] != "one":
             return str(axes["language"])
         asked = participant_axes(scenario, participant, axes["wait"])
         return preferred_language(used_by(participant), asked, capabilities.ready)
 
     def wait(participant: str, language: str, asked: str) -> str:
-        """Return the wait of a participant. All of its transports must have the event loop that a user asks for."""
+        """Return how a participant waits. If its transports resolve `asked` differently, the result is `asked`."""
         waits = {resolve_wait(asked, each.offers.get(language)) for each in used_by(participant)}
         return next(iter(waits)) if len(waits) == 1 else asked
 
@@ -176,7 +176,8 @@ def _core_list(word: str | None, capabilities: Capabilities) -> tuple[int, ...]:
 
 
 def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
-    """Return why the cores of a participant are not available on this machine, or an empty string if they are."""
+    """Return why the cores that a participant requests are not available on this machine, or an empty string if they
+    are."""
     for name, each in scenario.participant.items():
         try:
             capabilities.machine.core_list(each.cores or "free")
@@ -186,7 +187,8 @@ def _no_cores(scenario: Scenario, capabilities: Capabilities) -> str:
 
 
 def _flows(scenario: Scenario, duration_s: float, own: Mapping[str, Carrier]) -> tuple[Flow, ...]:
-    """Return the flows of a workload. A flow with a schedule sends during the warm-up and for the whole duration."""
+    """Return the flows of a workload. A flow with a schedule sends messages during the warm-up and during the whole
+    measurement."""
     spent_s = warmup_s(scenario.flow, duration_s)
     replayed = plan_replays(scenario.flow, duration_s, spent_s)
     counts = message_counts(scenario, duration_s, {name: each.count for name, each in replayed.items()})
@@ -233,8 +235,8 @@ def _flow(number: int, name: str, keys: FlowKeys, count: tuple[int, int]) -> Flo
 def rows_of(cell: Cell) -> list[Cell]:
     """Return the rows of a cell.
 
-    A workload has a row for the whole workload, and a row for each flow, bridge and path. A flow that is measured alone
-    has two rows: one for its cell and one for the flow. Every other cell has one row.
+    A workload has a row for the whole workload, and a row for each flow, bridge and path. If a flow is measured alone,
+    it has two rows: one for the cell, and one for the flow. Every other cell has one row.
     """
     if cell.workload is None or cell.dropped:
         return [cell]
@@ -295,12 +297,13 @@ def path_cell(cell: Cell, path: Path) -> Cell:
 
 
 def _compared_with(cell: Cell, part: str) -> dict[str, Any]:
-    """Return the comparison values of a flow or path: no floor, and the matching flow or path on the other side."""
+    """Return what a flow or path is compared with: no floor, but the same flow or path on the other side."""
     other = cell.comparison.counterpart
     return {"floor": None, "floor_reason": "", "counterpart": f"{other}.{part}" if other else ""}
 
 
 def drop_flow(cell: Cell, flow: str, reason: str) -> Cell:
-    """Drop a workload because one of its flows is impossible. The flow's name is added to the reason."""
+    """Drop the cell of a workload because one of its flows cannot be measured. The reason for which the cell is dropped
+    names the flow."""
     said, code = split_code(reason)
     return replace(cell, dropped=tag(code or "D-NOT-OFFERED", f"flow {flow}: {said}"))

@@ -17,7 +17,7 @@ from hopmeter.plan.workloads.workload_cells import drop_flow, flow_cell
 def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cell:
     """Drop a cell if the rules reject `judged`, a copy of the cell that may lack object sizes.
 
-    For a workload, the flow's name is added to the reason.
+    For a cell of a workload, the drop reason names the flow that the rules reject.
     """
     if cell.workload is None:
         return replace(cell, dropped=why_not(judged, capabilities))
@@ -29,7 +29,7 @@ def drop_impossible(judged: Cell, cell: Cell, capabilities: Capabilities) -> Cel
 
 
 def _single_target_cells(cell: Cell) -> Iterator[tuple[str, Cell]]:
-    """For each flow of a workload and each target of the flow, yield an ordinary cell to which the rules apply."""
+    """For each target of each flow of a workload, yield an ordinary cell that the rules can judge."""
     workload = cell.workload
     assert workload is not None, "an ordinary cell is judged itself"
     for flow in workload.flows:

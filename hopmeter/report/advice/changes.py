@@ -1,4 +1,4 @@
-"""Conditions under which another transport would be best, and conditions that the run did not measure."""
+"""Conditions under which another transport is best, and conditions that the run did not measure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACTOR = 10
 
 
 def changes(run: Run, asked: Question, others: Sequence[Question], found: Decision) -> list[str]:
-    """Return sentences on when another transport would be best, and on conditions that were not measured. Return an
+    """Return sentences on when another transport is best, and on conditions that were not measured. Return an
     empty list if the run supports no recommendation."""
     if found.take is None:
         return []
@@ -44,7 +44,7 @@ def changes(run: Run, asked: Question, others: Sequence[Question], found: Decisi
 
 
 def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
-    """Yield a sentence on the ranking that was measured with the other idle-state setting."""
+    """For each table measured with other idle-state settings, yield a sentence on the table's ranking."""
     for group in asked.others:
         state = "kept awake" if group.conditions[conditions.IDLE] else "as they are"
         other = decide(group)
@@ -55,8 +55,8 @@ def _idle_states(asked: Question, found: Decision) -> Iterator[str]:
 
 
 def _questions(others: Sequence[Question], found: Decision) -> Iterator[str]:
-    """Yield a sentence for each other table in which another transport is best, and sentences that count the agreeing
-    and the undecided tables."""
+    """Yield a sentence for each further table with a different best transport, then count the agreeing and undecided
+    tables."""
     decisions = [decide(each.deciding) for each in others]
     different = [each for each in decisions if each.is_decided and not _is_among(found, each)]
     for each in different:
@@ -88,7 +88,7 @@ def _requirements(run: Run, found: Decision) -> Iterator[str]:
 
 
 def _open_choice(run: Run, found: Decision) -> Iterator[str]:
-    """Yield a note that more rounds may separate the best rows, and the command that runs them."""
+    """Yield a note that more rounds may separate the best rows, with the command that runs more rounds."""
     if found.by in ("", "now"):
         longer = advise_command(run, "--budget", "10m")
         yield f"Which of these {len(found.best)} rows is best is undecided; `{longer}` measures longer"
@@ -107,8 +107,7 @@ def _name(found: Decision) -> str:
 
 
 def _is_among(found: Decision, other: Decision) -> bool:
-    """Return whether the recommended transport, in the same language and profile, is among the best rows of another
-    table."""
+    """Return whether a best row of another table has the transport, language and profile of the recommended row."""
     mine = _key(found.take) if found.take else None
     return any(_key(row) == mine for row in other.best)
 
@@ -135,7 +134,7 @@ def _rates(rate: float) -> list[float]:
 
 
 def advise_command(run: Run, *options: str) -> str:
-    """Return the `hopmeter advise` command of this run, in which `options` replace the recorded options of the same
+    """Return the `hopmeter advise` command of the given run, in which `options` replace recorded options of the same
     name."""
     recorded = run.about.get("command")
     words = list(map(str, recorded))[1:] if isinstance(recorded, list) else ["run", run.text("scenario_name")]
@@ -147,6 +146,6 @@ def advise_command(run: Run, *options: str) -> str:
 
 
 def _belongs(word: str, before: str, kept: Sequence[str]) -> bool:
-    """Return whether a word of a command is the scenario, an option in `kept`, or the value of such an option."""
+    """Return whether a command-line word is the scenario, an option in `kept`, or the value of an option in `kept`."""
     option = word if word.startswith("--") else before if before.startswith("--") and "=" not in before else ""
     return not option or option.partition("=")[0] in kept

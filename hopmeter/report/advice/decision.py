@@ -76,7 +76,7 @@ def is_better(group: Group, one: Row, other: Row) -> bool:
 
 
 def _kind(group: Group, row: Row) -> Verdict:
-    """Return the row's verdict on the requirements. A failed or saturated row misses the requirements."""
+    """Return the Verdict on whether a row meets the requirements. A failed or saturated row misses the requirements."""
     return verdict(row) if has_result(group, row) else Verdict.MISSES
 
 
@@ -86,7 +86,7 @@ def has_result(group: Group, row: Row) -> bool:
 
 
 def verdict(row: Row) -> Verdict:
-    """Return the row's verdict on the requirements. A row without requirements gets the verdict *meets*."""
+    """Return the Verdict on whether a row meets the requirements. Without requirements, the Verdict is *meets*."""
     return Verdict(row["require"] or Verdict.MEETS)
 
 

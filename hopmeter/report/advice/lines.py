@@ -45,13 +45,13 @@ class RunAdvice:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions of the run. The advice answers the first question; the other questions show when the answer
-        would change."""
+        """The questions of the run. The advice answers the first question; the other questions show under which
+        conditions the answer changes."""
         return questions(self.run)
 
     @cached_property
     def decision(self) -> Decision:
-        """The decision on the first question."""
+        """The decision on the run's first question."""
         return decide(self.questions[0].deciding, self.now)
 
     @property
@@ -82,7 +82,7 @@ class RunAdvice:
 
     @cached_property
     def changes(self) -> list[str]:
-        """Sentences, without a final full stop, on when the answer would change and on conditions that were not
+        """Sentences, without a final full stop, on conditions that change the answer and on conditions that were not
         measured."""
         return changes(self.run, self.questions[0], self.questions[1:], self.decision)
 
@@ -110,7 +110,7 @@ class RunAdvice:
         return f" {them} {'do' if many else 'does'} not differ significantly from {name(group, take)}{why}."
 
     def _better_words(self, take: Row) -> str:
-        """Return a comparison of the recommended row with the next row, the first slower row and the current
+        """Compare the recommended row with the next-best row, the best significantly slower row and the current
         transport."""
         group = self.decision.group
         rivals = [row for row in (*self.decision.best[1:], *self.decision.worse) if row is not take]

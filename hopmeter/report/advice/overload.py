@@ -1,4 +1,4 @@
-"""Transports that could not keep up with the requested rate, and the command that measures how far they can go."""
+"""Transports that could not keep up with the requested rate, and the command that measures their highest rates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CONDITIONS = {"payload": "--payload", "codec": "--codec", "sinks": "--sinks", "r
 
 
 def overload_rows(found: Decision) -> list[Row]:
-    """Return the rows that could not keep up with the rate of an ordinary table with messages in one direction."""
+    """For an ordinary table with messages in one direction, return the rows that could not keep up with the rate."""
     rows = [row for row in found.missing if row["status"] == "saturated" and row["rate_hz"]]
     return [row for row in rows if row["pattern"] == "pubsub" and row.cell.workload is None]
 
 
 def overload_sentence(found: Decision) -> str:
-    """Return a sentence, without a final full stop, on the rows that could not keep up, with the command that measures
-    their highest rates. Return an empty string if all rows kept up."""
+    """Return a sentence on the rows that could not keep up, with the command that measures the rows' highest rates.
+    Return an empty string if all rows kept up."""
     rows = overload_rows(found)
     if not rows:
         return ""
@@ -34,7 +34,7 @@ def overload_sentence(found: Decision) -> str:
 
 
 def throughput_command(rows: Sequence[Row]) -> list[str]:
-    """Return the command that measures the highest rates of these rows, with the same messages."""
+    """Return the command that measures the highest rates of the given rows with unchanged messages."""
     first = rows[0]
     given = {option: str(first.get(name)) for name, option in CONDITIONS.items() if _differs(first, name)}
     given["--transport"] = ",".join(formatting.distinct(str(row["transport"]) for row in rows))

@@ -13,14 +13,15 @@ from hopmeter.report.words import conditions
 
 @dataclass(frozen=True)
 class Question:
-    """A question: the table that answers it, and the same table measured with other idle-state settings."""
+    """A question: the table that answers the question, and the tables that were measured with other idle-state
+    settings."""
 
     deciding: Group
     others: tuple[Group, ...] = ()
 
     @property
     def is_awake(self) -> bool:
-        """Whether the deciding table was measured with idle cores kept awake."""
+        """Whether the table that answers the question was measured with idle cores kept awake."""
         return bool(self.deciding.conditions[conditions.IDLE])
 
 

@@ -107,7 +107,7 @@ def settings_words(values: Mapping[str, object]) -> str:
 
 
 def lossless_of(row: Row) -> Lossless | None:
-    """Return the lossless settings of the row's transport, or None if no settings prevent loss with this number of
+    """Return the row transport's lossless settings, or None if no settings prevent loss for the row's number of
     receivers."""
     known = manifest.every().get(str(row["transport"]))
     lossless = known.lossless if known else None

@@ -41,7 +41,7 @@ def lead(group: Group, subject: str = "") -> str:
 
 
 def lead_sentences(group: Group, subject: str = "") -> list[str]:
-    """Return sentences on the order of the rows, the median of the fastest row, and the reference rows.
+    """Return sentences that state the order of the rows, the median of the fastest row, and the reference rows.
 
     The first sentence begins with the subject of the table.
     """
@@ -51,9 +51,9 @@ def lead_sentences(group: Group, subject: str = "") -> list[str]:
 
 
 def order_sentences(group: Group) -> list[str]:
-    """Return sentences on the order of a table's rows.
+    """Return sentences that state the order of a table's rows.
 
-    The sentences omit the table's subject, which the title above them names.
+    The title above the sentences names the table's subject, so the sentences omit the subject.
     """
     order = [f"{levels(group)}.", LEVEL_ONLY] if shows_level(group) else _order(group)
     return [*order, *filter(None, [_ranked_references(group), _references(group)])]
@@ -65,8 +65,7 @@ def name(group: Group, row: Row) -> str:
 
 
 def details(group: Group) -> list[str]:
-    """Return sentences on the undecided pairs, the number of rounds that would decide the pairs, and the failed
-    rows."""
+    """Return sentences on the undecided pairs, the number of rounds needed to decide the pairs, and the failed rows."""
     undecided = "" if shows_level(group) else not_decided(group)
     return [*([undecided] if undecided else []), *without_result(group)]
 
@@ -119,7 +118,7 @@ def _why_alone(group: Group) -> str:
 
 
 def _without_rank(group: Group) -> list[str]:
-    """Return the medians of unranked rows, such as `synthetic` and the floor."""
+    """Return the medians of the rows that have no rank, such as reference rows."""
     if not group.measured_rows:
         return ["no transport has a valid latency."]
     return [f"{_levels(group, group.measured_rows)}.", "These rows are for comparison only, so they have no rank."]
@@ -260,7 +259,7 @@ class OpenPair:
 
 
 def open_pairs(group: Group) -> list[OpenPair]:
-    """Return the undecided pairs of rows, sorted by the number of rounds that would decide them."""
+    """Return the undecided pairs of rows, sorted by the number of rounds needed to decide each pair."""
     found = list(_open_pairs(group.ranked_rows))
     return sorted(found, key=lambda each: each.rounds or math.inf)
 
@@ -286,7 +285,7 @@ def not_decided(group: Group) -> str:
 
 
 def _open(group: Group, pair: OpenPair, is_known: bool) -> str:
-    """Return an undecided pair in words. The largest possible ratio is omitted if an earlier sentence states it."""
+    """Return an undecided pair in words. The largest possible ratio is omitted if another sentence above states it."""
     most = f"more than {VAGUE}" if pair.reach > VAGUE else f"up to {formatting.ratio(pair.reach)}"
     reach = "" if is_known else f"one may take {most} times as long as the other; "
     needs = f"about {pair.rounds} rounds would decide" if pair.rounds else f"{MOST_ROUNDS} rounds would not decide"

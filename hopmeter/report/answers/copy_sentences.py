@@ -1,4 +1,4 @@
-"""A sentence that compares ways to copy the same frame."""
+"""A sentence that compares the methods of copying a frame."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def is_finished(run: Run) -> bool:
 
 def _separate(run: Run) -> str:
     """Return a sentence with the command that decides an undecided pair of rows, or an empty string if no pair is
-    undecided. Pairs that contain the fastest row take precedence over other pairs. Among these, the pair that needs the
-    fewest rounds takes precedence."""
+    undecided. Pairs that contain the fastest row take precedence over other pairs. Among pairs with the same
+    precedence, the pair that needs the fewest rounds comes first."""
     compared = _compared_groups(run)
     if whole := [group for group in compared if is_whole(group)]:
         return _separate_workload(run, whole)
@@ -87,7 +87,7 @@ def _separate(run: Run) -> str:
 
 def _separate_workload(run: Run, whole: Sequence[Group]) -> str:
     """Return a sentence with the command that decides whether another transport differs from a workload's best
-    transport. Return an empty string if no pair is undecided or if the decision would take too long."""
+    transport. Return an empty string if no pair is undecided or if deciding a pair takes too long."""
     pairs = [(rounds, group, one, other) for group in whole for one, other, rounds in workload_answer.open_pairs(group)]
     known = [each for each in pairs if each[0] is not None]
     if not known:
@@ -131,7 +131,7 @@ def _longer(run: Run, unsettled: Iterable[Group], rounds: int) -> str:
 
 
 def _round_s(run: Run, tables: Iterable[Group]) -> float:
-    """Return the duration of one round of these tables: the sum of their cells' mean trial times."""
+    """Return the duration of one round of the given tables: the sum of their cells' mean trial times."""
     took: dict[str, list[float]] = defaultdict(list)
     for trial in run.trials:
         took[trial["cell"]].append(trial.get("wall_s") or 0.0)
@@ -140,7 +140,7 @@ def _round_s(run: Run, tables: Iterable[Group]) -> float:
 
 def _tidy(seconds: float) -> str:
     """Return a duration as text. Durations up to two minutes are rounded up to a multiple of ten seconds, and longer
-    ones to a whole minute."""
+    durations to a whole minute."""
     return f"{math.ceil(seconds / 10) * 10}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
 
 
@@ -157,8 +157,8 @@ def _halve_changes(run: Run) -> str:
 
 
 def _decide(run: Run, further: Further) -> str:
-    """Return a sentence with the command that decides the requirements for some rows. The sentence also states how many
-    rows need even more rounds."""
+    """Return a sentence with the command that decides whether some rows meet the requirements. The sentence also states
+    how many rows need more rounds than the command runs."""
     several = len(set(map(_subject, run.measured_rows))) > 1
     rows = [formatting.row_name(row) + (f" for {_subject(row)}" if several else "") for row in further.rows]
     names = formatting.join(formatting.first(formatting.distinct(rows), MOST_NAMES))

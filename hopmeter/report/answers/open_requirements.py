@@ -18,7 +18,7 @@ MOST_S = 7200
 
 @dataclass(frozen=True)
 class Further:
-    """A longer run that would decide the requirements for some rows."""
+    """A longer run that decides whether some undecided rows meet the requirements."""
 
     rows: list[Row]
     others: int

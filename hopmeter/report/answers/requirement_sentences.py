@@ -1,4 +1,4 @@
-"""Sentences that state which rows meet the requirements, and the row order that results from the requirements."""
+"""Sentences that state which rows meet the requirements, and row orders that depend on the requirements."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def requirements_of(group: Group) -> list[str]:
 
 
 def order_by_requirements(group: Group, rows: Sequence[Row]) -> list[Row]:
-    """Sort rows by whether they meet the requirements, then by CPU, median or rank. If there are no requirements, keep
-    the order of the rows."""
+    """Sort rows by whether they meet the requirements, then by CPU, median or rank. Without requirements, the order of
+    the rows remains unchanged."""
     if not requirements_of(group):
         return list(rows)
     left = _ranking_metric(group)
@@ -45,7 +45,7 @@ def _place(row: Row) -> int:
 
 
 def _ranking_metric(group: Group) -> str:
-    """Return the metric that sorts rows with the same verdict: CPU, the median or, for a whole workload, the rank."""
+    """Return the metric that sorts rows with equal verdicts: CPU use, the median or, for a whole workload, the rank."""
     if is_whole(group):
         return "rank"
     if is_part(group):
@@ -97,8 +97,8 @@ def _verb(rows: Sequence[Row], verb: str) -> str:
 
 
 def _why(rows: Sequence[Row]) -> str:
-    """Return the number of rounds that would decide the requirements for these rows. If the number is unknown for any
-    row, explain that more rounds are needed."""
+    """Return the number of rounds needed to decide whether the given rows meet the requirements. If this number is
+    unknown for any row, explain only that more rounds are needed."""
     needed = [row["require_rounds"] for row in rows if row["require_rounds"]]
     if len(needed) < len(rows):
         return " (a limit is within an interval; more rounds narrow the interval)"

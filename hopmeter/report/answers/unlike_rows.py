@@ -44,8 +44,8 @@ def _without_compiled(interpreted: Sequence[Row], rows: Sequence[Row]) -> list[R
 
 
 def _of_languages(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a sentence that names the rows slowed down by an interpreted language. Then yield the commands that measure
-    the same transports in a compiled language."""
+    """Yield a sentence that names the rows slowed down by an interpreted language. After this sentence, yield the
+    commands that measure the slowed transports in a compiled language."""
     if not rows:
         return
     offers = {str(row["transport"]): _compiled_offer(row) for row in rows}
@@ -103,7 +103,7 @@ def _of_debug_builds(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _of_versions(group: Group) -> Iterator[str]:
-    """Yield the transports that were measured with several library versions. Only rows with the same settings are
+    """Yield the transports that were measured with several library versions. Only rows with identical settings are
     compared, because a setting may select a different library."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in group.measured_rows:

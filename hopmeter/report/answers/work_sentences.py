@@ -1,4 +1,4 @@
-"""Sentences on how much longer a client waits for its servers than the requested work takes."""
+"""Sentences on a client's waiting time for its servers beyond the duration of the requested work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def work_sentences(groups: Sequence[Group]) -> list[str]:
 
 def _sentence(group: Group, rows: Sequence[Row], is_ambiguous: bool) -> str:
     """Return a sentence with each row's median waiting time minus the requested work. The sentence includes the group's
-    title if another group requests the same work."""
+    title if another group requests an equal amount of work."""
     first = rows[0]
     title = f" ({conditions.title(group)})" if is_ambiguous else ""
     work = f"{formatting.number(first.number('ideal_us') / 1000)}{formatting.THIN}ms of work"

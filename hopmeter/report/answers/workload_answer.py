@@ -57,7 +57,7 @@ def _without_rank(group: Group) -> list[str]:
 
 
 def ranked_rows(group: Group) -> list[Row]:
-    """Return the ranked choices of this workload, best first."""
+    """Return the ranked choices of the given workload, best first."""
     return [row for row in group.choices if row["status"] == "ok" and row["rank_low"] is not None]
 
 
@@ -80,7 +80,7 @@ def _lead(group: Group, rows: Sequence[Row]) -> str:
 
 
 def _part(group: Group, criterion: str, first: Row, behind: Sequence[Row], left: Sequence[Row]) -> str:
-    """Return why the first row is better than the rows below it, such as `A misses the fewest deadlines: 2 % (…), B 4 %
+    """Return why the first row is better than lower rows, such as `A misses the fewest deadlines: 2 % (…), B 4 %
     (…)`."""
     does = BETTER[criterion] if left else BEST[criterion]
     return f"{name(group, first)} {does}: {TEXTS[criterion](first)}, {_list(group, behind, criterion)}"
@@ -120,7 +120,7 @@ def _values(row: Row) -> str:
 
 
 def ranking_of(row: Row) -> WorkloadRanking | None:
-    """Return the workload ranking of a row's table, or None if the run did not record it."""
+    """Return the workload ranking of a row's table, or None if the run recorded no ranking."""
     return row.run.workload_rankings.get(row.cell.group)
 
 
@@ -150,8 +150,8 @@ def _references(group: Group) -> list[str]:
 
 
 def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
-    """Yield each choice that does not differ significantly from the first row, with the number of rounds that would
-    decide the pair. The number is None if too many rounds would be needed."""
+    """Yield each choice that does not differ significantly from the first row, with the number of rounds needed to
+    decide the pair. The number of rounds is None if the pair needs too many rounds."""
     rows = ranked_rows(group)
     ranking = ranking_of(rows[0]) if rows else None
     if ranking is None:
@@ -162,8 +162,8 @@ def open_pairs(group: Group) -> Iterator[tuple[Row, Row, int | None]]:
 
 
 def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None:
-    """Return the number of rounds that would decide the pair by at least one criterion in 80 % of cases. Return None if
-    too many rounds would be needed."""
+    """Return the number of rounds needed to decide the pair by at least one criterion in 80 % of cases. Return None if
+    the pair needs too many rounds."""
     pairs = [pair for criterion in ranking.pairs if (pair := ranking.pair(criterion, one, other))]
     known = [needed for pair in pairs if (needed := pair_rounds_needed(pair)) is not None]
     more = max(min(known, default=0), 1 + min(ranking.rounds[one], ranking.rounds[other]))
@@ -171,7 +171,7 @@ def _rounds_needed(ranking: WorkloadRanking, one: str, other: str) -> int | None
 
 
 def undecided_sentences(group: Group) -> list[str]:
-    """Return a sentence on the undecided pairs and the number of rounds that would decide each pair. Return an empty
+    """Return a sentence on the undecided pairs and the number of rounds needed to decide each pair. Return an empty
     list if no pair is undecided."""
     words = [
         f"{name(group, one)} and {name(group, other)} ({_needs(rounds)})" for one, other, rounds in open_pairs(group)

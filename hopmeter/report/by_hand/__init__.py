@@ -23,8 +23,8 @@ TRANSIENT = ("Load before the run", "Stolen since boot, %")
 
 
 def page(folders: Sequence[Path]) -> Page:
-    """Return the report page for these directories. Raises StoreError if a log is damaged, and UsageError if a log is
-    empty."""
+    """Return the report page for the given result directories. Raises StoreError if a log is damaged, and UsageError if
+    a log is empty."""
     runs = [read(folder) for folder in folders]
     sections = [section(run, number) for number, run in enumerate(runs, 1)]
     times = formatting.distinct(start_time(run) for run in runs)
@@ -35,7 +35,7 @@ def page(folders: Sequence[Path]) -> Page:
 
 
 def section(run: Run, number: int) -> Section:
-    """Return the section of one command. `number` makes the names of the section's figures unique on the page."""
+    """Return the report section of one command. `number` keeps figure names unique on the page."""
     return SECTIONS[participant(run.folder)](run, number)
 
 
@@ -46,7 +46,7 @@ def _question(participants: set[str]) -> str:
 
 
 def _machines(runs: Sequence[Run]) -> list[tuple[str, environment.Facts]]:
-    """Return the machine facts of each command, or a single entry if all commands ran under the same conditions."""
+    """Return the machine facts of each command, or a single entry if the facts are equal for all commands."""
     known = [(run.folder.name, environment.machine(run)) for run in runs if run.part("machine")]
     alike = {str([fact for fact in facts if fact[0] not in TRANSIENT]) for _, facts in known}
     return [("Machine", known[0][1])] if len(alike) == 1 else [(f"Machine of {name}", facts) for name, facts in known]

@@ -44,8 +44,8 @@ Names = tuple[str, str]
 
 
 def are_by_hand(folders: Sequence[Path]) -> bool:
-    """Return whether these directories were written by `hopmeter listen`, `publish` or `ask`. Raises UsageError if only
-    some of the directories were written by one of these three commands."""
+    """Return whether `hopmeter listen`, `publish` or `ask` wrote the given directories. Raises UsageError if one of
+    these three commands wrote some, but not all, of the directories."""
     found = [participant(folder) != "" for folder in folders]
     if any(found) and not all(found):
         raise UsageError(
@@ -104,8 +104,8 @@ def delays(log: Path, names: Names) -> dict[Names, Delays]:
 
 
 def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost: int) -> Row:
-    """Return a result row with the statistics of these delays, from which the figures of a run can be drawn. The `lost`
-    messages count as if they were slower than all received messages."""
+    """Return a result row with the statistics of the given delays, from which the report draws its figures. The
+    statistics count each of the `lost` messages as slower than all received messages."""
     same: dict[str, Any] = {"placement": "process", "wait": "block", "cores": "free", "sinks": 1}
     bare: dict[str, Any] = {"payload": "array", "payload_bytes": 0, "touch": "none", "pace": "open", "relays": 0}
     names: dict[str, Any] = {"id": f"{transport}-{codec}", "transport": transport, "language": "python", "codec": codec}
@@ -116,7 +116,7 @@ def row(run: Run, transport: str, codec: str, pattern: str, known: Delays, lost:
 
 
 def line(names: Names, one: Row, more: Sequence[Value]) -> Line:
-    """Return a table row with its two names (such as middleware and plugin), the statistics and additional values."""
+    """Return a table row with a pair of names (such as middleware and plugin), the statistics and additional values."""
     return Line([*(Value(name, sort=name) for name in names), *(_statistic(one, each) for each in STATISTICS), *more])
 
 

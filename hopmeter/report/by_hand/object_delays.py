@@ -63,7 +63,7 @@ def _counts(many: int, outcome: Outcome | None) -> list[Value]:
 
 
 def _lost(outcome: Outcome | None) -> int | None:
-    """Return the number of lost messages, or None if it is unknown."""
+    """Return the number of lost messages, or None if the number is unknown."""
     sent, received = (outcome.get(name) if outcome else None for name in ("sent", "received"))
     return max(0, sent - received) if isinstance(sent, int) and isinstance(received, int) else None
 

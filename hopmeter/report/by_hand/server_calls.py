@@ -1,5 +1,5 @@
-"""Report section of `hopmeter ask`: the waiting time for each server and for all servers, and how much longer than the
-requested work the wait takes."""
+"""Report section of `hopmeter ask`: the waiting times for each server and for all servers, also relative to the
+requested work."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Found = dict[Names, Delays]
 
 @dataclass(frozen=True)
 class ServerBox(PlacedBox):
-    """The box plot entry of one server or of all servers together. The `codec` field contains the label instead of a
-    codec."""
+    """The box plot entry of one server or of all servers together. The `codec` field contains the label of the box
+    instead of a codec."""
 
     @property
     def name(self) -> str:
@@ -83,8 +83,8 @@ def _title(run: Run) -> str:
 
 
 def _works_ns(run: Run, found: Found) -> dict[Names, float]:
-    """Return the requested work of each row in nanoseconds, or an empty dict if the work is unknown. The first row of
-    the log describes all servers together."""
+    """Return the requested work in nanoseconds by row name, or an empty dict if the requested work is unknown. The
+    first row of the log describes all servers together."""
     ideal, works = run.about.get("ideal_ns"), run.about.get("works_ns")
     if ideal is None or not isinstance(works, list) or len(works) != len(found) - 1:
         return {}

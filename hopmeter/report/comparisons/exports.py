@@ -52,8 +52,8 @@ def _detail(each: Change) -> str:
 
 
 def bencher(changes: Sequence[Change], _: Sequence[Failure]) -> str:
-    """Return Bencher Metric Format. The output contains, for each cell, the value of the new side and the ratio of the
-    two sides with its bounds. The new side's value is a latency in ns or a share of missed deadlines."""
+    """Return Bencher Metric Format. The output contains, for each cell, the new side's value and the ratio of the new
+    side to the old side, with its bounds. The new side's value is a latency in ns or a share of missed deadlines."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for each in changes:
         measures = found.setdefault(full_name(each), {})
@@ -78,7 +78,7 @@ def github_action_benchmark(changes: Sequence[Change], _: Sequence[Failure]) -> 
 
 
 def full_name(each: Change) -> str:
-    """Return a name that is the same in every run, composed of all conditions, the cell and the metric."""
+    """Return a name that consists of all conditions, the cell and the metric, and is therefore equal in all runs."""
     group = Group({name: each.cell[name] for name in CONDITIONS}, (each.row,))
     return f"{conditions.describe(group)}: {each.name} {each.metric}".replace(formatting.THIN, " ")
 

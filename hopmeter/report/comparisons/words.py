@@ -36,12 +36,12 @@ MULTIPLE = 2
 
 
 def titles(changes: Sequence[Change]) -> dict[str, str]:
-    """Return the title of each table by group key."""
+    """Map the group key of each table to the table's title."""
     return {key: conditions.title(group) for key, group in tables(changes).items()}
 
 
 def tables(changes: Sequence[Change]) -> dict[str, Group]:
-    """Return the conditions of each table by group key."""
+    """Map the group key of each table to the table's conditions."""
     groups = {each.cell.group: Group({name: each.cell[name] for name in CONDITIONS}, (each.row,)) for each in changes}
     values = [tuple(map(str, group.conditions.values())) for group in groups.values()]
     varied = tuple(name for at, name in enumerate(CONDITIONS) if len({each[at] for each in values}) > 1)
@@ -49,18 +49,18 @@ def tables(changes: Sequence[Change]) -> dict[str, Group]:
 
 
 def unit(each: Change) -> str:
-    """Return the unit of the old and new values."""
+    """Return the unit of a change's old and new values."""
     return "% missed" if each.is_share else "µs"
 
 
 def value(each: Change, side: Side | None) -> str:
-    """Return the value of one side as text, in the unit that the function `unit` returns."""
+    """Return the value of one side of a change as text, without the unit."""
     known = None if side is None else side.value
     return formatting.number(100 * known if each.is_share and known is not None else known)
 
 
 def change(each: Change) -> str:
-    """Return the change as text, such as `+12 %` or `+1.2 points`, or `~` if the sides do not differ significantly. The
+    """Return a change as text, such as `+12 %` or `+1.2 points`, or `~` if the sides do not differ significantly. The
     comparison of two single runs has no verdict, so the change is always shown."""
     size = each.difference if each.is_share else each.ratio
     if size is None:
@@ -93,7 +93,7 @@ def multiple(ratio: float) -> str:
 
 
 def interval(each: Change) -> str:
-    """Return the interval of the change, such as `+9 % to +15 %`, or as multiples if the upper bound is at least 2.
+    """Return the interval of a change, such as `+9 % to +15 %`, or as multiples if the upper bound is at least 2.
     Return an empty string if there is no interval."""
     if each.low is None or each.high is None:
         return ""
@@ -104,13 +104,13 @@ def interval(each: Change) -> str:
 
 
 def shown_verdict(each: Change) -> str:
-    """Return the verdict as a table shows it. Return an empty string for two single runs, because such a comparison has
-    no verdict."""
+    """Return the verdict on a change as the comparison table shows it. Return an empty string for a comparison of two
+    single runs, which has no verdict."""
     return "" if split_code(each.reason)[1] == SINGLE_RUNS else verdict(each)
 
 
 def on_one_side(changes: Sequence[Change]) -> list[str]:
-    """Return a sentence for each side, on the cells that only this side has."""
+    """For each of the two sides, return a sentence that names the cells which exist only on that side."""
     found = []
     for word, side in ((ONLY_OLD, "old"), (ONLY_NEW, "new")):
         names = [each.name for each in changes if each.verdict == word]
@@ -136,7 +136,7 @@ def _words(each: Change) -> str:
 
 
 def sentence(changes: Sequence[Change], drift: Mapping[str, float] | None = None) -> str:
-    """Return one or two sentences that summarize the comparison."""
+    """Summarize the comparison in one or two sentences."""
     if changes and changes[0].is_share:
         said = _sentence(changes, "")
         return f"Missed deadlines: {said[0].lower()}{said[1:]}"
@@ -178,7 +178,7 @@ def _drift(drift: Mapping[str, float]) -> str:
 
 def drift_note(changes: Sequence[Change], drift: Mapping[str, float]) -> list[str]:
     """Return a warning that the machine changed between the runs. Return an empty list if the control cells changed
-    little or the comparison has no decided change."""
+    little or if the comparison decided no change."""
     is_decided = any(each.estimate for each in changes)
     if not is_decided or all(1 / DRIFT < ratio < DRIFT for ratio in drift.values()):
         return []

@@ -70,13 +70,14 @@ class Style:
         return colour, (turn + self.variants.index(_variant(row))) % len(theme.DASHES)
 
     def colour(self, named: Mapping[str, Row], legend: alt.Legend | None = None, channel: Any = alt.Color) -> Any:
-        """Return the colour channel for the column `series`. `channel` may also be `alt.Fill` or `alt.Stroke`."""
+        """Return the colour channel for the column `series`. The argument `channel` selects `alt.Fill` or `alt.Stroke`
+        instead of `alt.Color`."""
         shades = [theme.SERIES[self.place(row)[0]] for row in named.values()]
         return channel("series:N", scale=alt.Scale(domain=list(named), range=shades), legend=legend, sort=None)
 
     def dash(self, named: Mapping[str, Row], legend: alt.Legend | None = None) -> alt.StrokeDash:
-        """Return the dash channel for the column `series`. Vega merges the two legends of colour and dash pattern if
-        both channels use the same legend object."""
+        """Return the dash channel for the column `series`. Vega merges the legends of colour and dash pattern if both
+        channels use one legend object."""
         dashes = [theme.DASHES[self.place(row)[1]] for row in named.values()]
         return alt.StrokeDash("series:N", scale=alt.Scale(domain=list(named), range=dashes), legend=legend, sort=None)
 
@@ -91,7 +92,7 @@ def _language(name: str) -> tuple[int, str]:
 
 
 def frame(chart: Any, height: float) -> alt.TopLevelMixin:
-    """Return the chart with the width that all figures share, measured with the axis labels."""
+    """Return the chart in the common width of all figures, which includes the axis labels."""
     framed: alt.TopLevelMixin = chart.properties(
         width=theme.WIDTH, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
@@ -104,7 +105,7 @@ def legend(labels: Sequence[str]) -> alt.Legend | None:
 
 
 def fit_legend(labels: Sequence[str], **how: Any) -> alt.Legend:
-    """Return a legend with as many columns as fit, wrapping long names."""
+    """Return a legend that wraps long names and has as many columns as fit into the figure."""
     widest = min(ROOM, max(map(len, labels)))
     columns = max(1, int(theme.WIDTH // (widest * folding.WIDE + SYMBOL)))
     how = folding.fold_labels(labels, ROOM) | how
@@ -133,7 +134,7 @@ def _fine_ticks(low: float, high: float, room: int) -> list[float]:
 
 
 def _thin(values: Sequence[float], ratio: float) -> list[float]:
-    """Remove values whose tick labels would overlap on a logarithmic axis."""
+    """Remove values until the tick labels of a logarithmic axis no longer overlap."""
     found: list[float] = []
     for value in values:
         if not found or found[-1] <= 0 or value / found[-1] >= ratio:
@@ -167,8 +168,8 @@ def table(rows: Data) -> alt.InlineData:
 
 
 def dot_rows(data: Data, named: Mapping[str, Row], style: Style, ends: Ends) -> alt.TopLevelMixin:
-    """Return a chart with one line for each row. Each line shows a dot at `p50`, a bar from `low` to `high`, a tick at
-    `p99` and, if `ring` has a value, a ring."""
+    """Return a chart with one line for each row. Each line has a dot at `p50`, a bar from `low` to `high`, a tick at
+    `p99` and, if known, a ring at `ring`."""
     names = list(named)
     x: dict[str, Any] = log_axis(ends, "", 6 if max(map(len, names)) < 16 else 5)
     axis = alt.Axis(labelColor=theme.INK, labelPadding=8, domain=False, ticks=False, **folding.axis_labels(names))

@@ -27,8 +27,8 @@ def fold_labels(names: Sequence[str], room: int) -> dict[str, Any]:
 def axis_labels(names: Sequence[str], key: str = "label", above: float = 0.5) -> dict[str, Any]:
     """Return the arguments for an axis that wraps names.
 
-    All names get as many lines as the longest name, because an axis shifts all labels equally. `above` is the fraction
-    of a label's lines that are above its tick. `key` is the Vega datum field that identifies the name.
+    An axis shifts all labels equally, so all names get as many lines as the longest name. `above` is the fraction of a
+    label's lines that are placed above the label's tick. `key` is the Vega datum field that identifies the name.
     """
     most = line_count(names)
     lines = [_pad(fold(name, AXIS), most, above) for name in names]
@@ -43,7 +43,7 @@ def _pad(lines: list[str], most: int, above: float) -> list[str]:
 
 
 def line_count(names: Sequence[str]) -> int:
-    """Return the number of lines that the longest name takes next to an axis."""
+    """Return how many lines the longest name occupies next to an axis."""
     return max((len(fold(name, AXIS)) for name in names), default=1)
 
 

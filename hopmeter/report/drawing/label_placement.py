@@ -56,7 +56,7 @@ class Label:
     """The weighted area in which the label covers other labels and dots, or extends beyond the plot."""
 
     def leader(self, plot: Plot) -> tuple[float, float] | None:
-        """Return the end of the line from the dot to the label, or None if the label is adjacent to the dot."""
+        """Return the label end of the line from the dot to its label, or None if the label touches the dot."""
         far = math.hypot(self.dx, self.dy)
         if far < RINGS[0]:
             return None
@@ -89,8 +89,8 @@ AROUND: tuple[tuple[Side, float, float], ...] = tuple(
 
 
 def place(dots: Sequence[tuple[str, float, float]], plot: Plot) -> list[Label]:
-    """Return a label for each dot, in the given order. Each label takes the first free position. If no position is
-    free, the label takes the position where it covers the smallest area of other labels and dots."""
+    """Return a label for each dot, in the order of the dots. Each label takes the first free position. If no position
+    is free, the label takes the position where it covers the smallest area of other labels and dots."""
     taken = [_around(*plot.pixel(x, y)) for _, x, y in dots]
     labels = []
     for text, x, y in dots:

@@ -30,7 +30,7 @@ class ScatterRow:
 
     @property
     def straggler(self) -> ServerTimes | None:
-        """The server that most often replied last, or None if the client called the servers one after another."""
+        """The server that most often replied last, or None if the client called one server after another."""
         known = [each for each in self.servers if each.last is not None]
         return max(known, key=lambda each: each.last or 0.0, default=None)
 

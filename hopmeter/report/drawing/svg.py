@@ -56,8 +56,8 @@ def draw(figure: Figure) -> str:
 
 
 def inline(figure: Figure, whole: str) -> str:
-    """Convert a figure's SVG for use within the page. The figure's name is the prefix of all ids, which makes the ids
-    unique."""
+    """Convert a figure's SVG for use within the page. All ids in the SVG start with the figure's name, which makes the
+    ids unique on the page."""
     for pattern, instead in NOISE:
         whole = pattern.sub(instead, whole)
     whole = GEOMETRY.sub(lambda found: DECIMALS.sub(r"\1", found[0]), whole)
@@ -84,8 +84,8 @@ def write_files(whole: str, folder: Path, stem: str) -> None:
 
 @contextmanager
 def replacing_figures(folder: Path) -> Iterator[Path]:
-    """Yield a temporary directory. When the `with` block ends, the files in this directory replace the figures of the
-    previous report."""
+    """Yield a temporary directory. When the `with` block ends, the files in the temporary directory replace the figures
+    in `folder`."""
     folder = folder.resolve()
     fresh = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(fresh, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The style of all figures, with the only definition of the figure colours. For dark mode, the page replaces the
+"""The style of all figures, and the only place that defines the figure colours. For dark mode, the page replaces the
 colours with CSS variables."""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The figures of a report, one module each. The report finds the figure modules by listing this package.
+"""The figures of a report; each module contains one figure. The report finds the figure modules by listing this
+package.
 
-Each figure module defines its position `ORDER` and one of two functions. `draw(group, style)` returns a `Figure`, or
-None if the group lacks the data for the figure. `across(groups, style)` yields figures, each of which compares several
-groups.
+Each figure module defines its position `ORDER` and one of the functions `draw` and `across`. `draw(group, style)`
+returns a `Figure`, or None if the group lacks the data for the figure. `across(groups, style)` yields figures, each of
+which compares several groups.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def modules(function: str) -> list[ModuleType]:
 
 
 def draw(group: Group, style: Style) -> list[Figure]:
-    """Return all figures for which this group has data."""
+    """Return all figures that the data of `group` allows."""
     figures = (module.draw(group, style) for module in modules("draw"))
     return [figure for figure in figures if figure is not None]
 

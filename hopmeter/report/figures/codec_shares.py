@@ -40,7 +40,7 @@ def across(groups: Sequence[Group], _: Style) -> Iterator[Figure]:
 
 def parts(each: PlacedBox) -> dict[str, float] | None:
     """Return the mean time in microseconds of encoding, transport and decoding. Return None if the parts do not add up
-    to the total time, or if the transport itself encodes the objects."""
+    to the total time, or if the transport library encodes the objects."""
     row = each.row
     whole, encode, decode = (row.get(f"{name}_mean_us") for name in ("service", "encode", "decode"))
     adds_up = row["pattern"] == "pubsub" and not row.cell.axes.is_ring and row["sinks"] == 1

@@ -20,8 +20,8 @@ OVERLAP = 0.92
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, or None if there is no data. Each ridge is scaled to its tallest bin, so the height of a ridge
-    does not show the number of messages."""
+    """Return the figure, or None if there is no data. Each ridge is scaled to its own tallest bin, so ridge heights do
+    not show the numbers of messages."""
     ranges = [(row, known) for row in group.measured_rows if (known := bulk(row))]
     if not ranges:
         return None

@@ -41,7 +41,7 @@ def names_by_host(names: Iterable[str], workload: Workload) -> dict[str, list[st
 
 
 def _place_row(names: list[str], row: int, left: float, workload: Workload, places: Places) -> None:
-    """Place participants in one row of their host, starting at `left`."""
+    """Place participants of one host in one row of the graph, starting at the horizontal position `left`."""
     wanted = {name: _middle_of_sources(name, workload, places) for name in names}
     right = left - COLUMN
     for name in sorted(names, key=lambda name: wanted[name]):
@@ -50,8 +50,8 @@ def _place_row(names: list[str], row: int, left: float, workload: Workload, plac
 
 
 def _middle_of_sources(name: str, workload: Workload, places: Places) -> float:
-    """Return the mean horizontal position of the participants that send to this participant. Placing a participant
-    below its senders prevents arrows from crossing. The position is 0 if no sender is placed yet."""
+    """Return the mean horizontal position of the participants that send to the participant `name`. Placing a
+    participant below its senders prevents arrows from crossing. Return 0 if no sender has a position yet."""
     found = [places[flow.source][0] for flow in workload.flows if name in flow.targets and flow.source in places]
     return sum(found) / len(found) if found else 0.0
 

@@ -26,8 +26,8 @@ CAPTION = (
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return a figure with a dot for each row. Rows whose dots are further left use less CPU, and rows with lower dots
-    are faster."""
+    """Return a figure with a dot for each row. A dot further left represents a row that uses less CPU time, and a lower
+    dot represents a faster row."""
     rows = [row for row in group.measured_rows if (row["cpu_us_per_message"] or 0) > 0]
     x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
     y = span((value for row in rows for value in (row.p50, *(row.bounds or ()))), margin=1.4)
@@ -51,7 +51,8 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def front(rows: list[Row]) -> list[Row]:
-    """Return the Pareto front in order of increasing CPU: the rows that no other row beats in both CPU and latency."""
+    """Return the Pareto front in order of increasing CPU use: the rows that no other row beats in both CPU use and
+    latency."""
     best: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["cpu_us_per_message"], row.p50)):
         if not best or (row.p50 or 0) < (best[-1].p50 or 0):
@@ -70,7 +71,7 @@ class Names:
 
 def choose_names(rows: list[Row], best: list[Row], group: Group, plot: Plot) -> Names:
     """Return names for all dots if the names fit. If the names do not fit, name the rows on the Pareto front where
-    possible, and number the other rows."""
+    possible, and number all other dots."""
     labels = place([_dot(group.label(row), row) for row in rows], plot)
     if not any(label.covers for label in labels):
         return Names(labels, {}, "")
@@ -122,8 +123,8 @@ def _chart(rows: list[Row], best: list[Row], group: Group, style: Style, plot: P
 
 
 def _front(best: list[Row], plot: Plot) -> Any:
-    """Return the Pareto front as a line across the plot. Each row above the line or to its right is beaten by a row
-    on the line."""
+    """Return the Pareto front as a line across the plot. A row on the line beats each row above the line or to the
+    right of the line."""
     corners = [{"cpu": row["cpu_us_per_message"], "us": row.p50} for row in best]
     data = [{"cpu": corners[0]["cpu"], "us": plot.y[1]}, *corners, {"cpu": plot.x[1], "us": corners[-1]["us"]}]
     return (
@@ -134,7 +135,7 @@ def _front(best: list[Row], plot: Plot) -> Any:
 
 
 def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
-    """Return lines that connect dots with labels that are not adjacent to their dots."""
+    """Return a line from each dot to its label, for labels that are not adjacent to their dots."""
     ends = [(label, end) for label in labels if (end := label.leader(plot))]
     data = [{"cpu": label.x, "us": label.y, "to": end[0], "up": end[1]} for label, end in ends]
     rule = alt.Chart(table(data)).mark_rule(strokeWidth=0.8, color=theme.SOFT, aria=False)
@@ -142,8 +143,8 @@ def _leaders(labels: Sequence[Label], plot: Plot) -> Any:
 
 
 def _names(alike: Sequence[Label], **halo: Any) -> Any:
-    """Return labels that all have the same offset from their dots. If `halo` is set, return only the outlines that are
-    drawn behind the labels."""
+    """Return text marks for labels that share one offset from their dots. With `halo`, return only the outlines, which
+    are drawn behind the labels."""
     first = alike[0]
     mark = alt.Chart(table([{"cpu": each.x, "us": each.y, "name": each.text} for each in alike])).mark_text(
         align=first.align, baseline="middle", dx=first.dx, dy=first.dy, aria=False, **halo

@@ -1,4 +1,4 @@
-"""Latency over time in each trial: the median and the slowest message of each interval."""
+"""Latency over time in each trial: the median and the slowest message of each time interval."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GAP = 0.06
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return a narrow strip for each row, all with the same axes, or None if there is no data."""
+    """Return a narrow strip for each row, with common axes, or None if there is no data."""
     strips = [(row, stretches) for row in group.measured_rows if (stretches := latency_over_time(row))]
     every = [stretch for _, stretches in strips for stretch in stretches]
     ends = span(value for stretch in every for value in (stretch.p50_us, stretch.worst_us))

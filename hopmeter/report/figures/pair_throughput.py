@@ -18,7 +18,7 @@ HEIGHT = 250
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield a figure for each set of groups that differ only in the number of pairs."""
+    """Yield a figure for each set of groups that differ only in their number of pairs."""
     found = [each for each in families(groups, ["pairs"]) if len({group.conditions["pairs"] for group in each}) > 1]
     for number, family in enumerate(found, 1):
         rows = [row for group in family for row in group.candidates if row["achieved_mb_s"]]
@@ -37,8 +37,8 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _memory_mb_s(rows: Sequence[Row]) -> float | None:
-    """Return the speed in MB/s at which one core copied memory before the run. Return None if the copy speed differs
-    between the runs."""
+    """Return the speed in MB/s at which one core copied memory before the run. Return None if the runs measured
+    different copy speeds."""
     known = {row.run.part("instrument").get("copy_bytes_per_ns") for row in rows}
     one = next(iter(known)) if len(known) == 1 else None
     return one * 1000 if one else None

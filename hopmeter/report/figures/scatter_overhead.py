@@ -15,7 +15,7 @@ ORDER = 62
 
 def draw(group: Group, style: Style) -> Figure | None:
     """Return a figure of how long each row waits for its servers. One value excludes the time for which the servers
-    held the request; the second value excludes the requested work. Return None if there is no data."""
+    held the request; another value excludes the requested work. Return None if there is no data."""
     rows = [one.row for one in scatter_rows(group) if one.row["overhead_p50_us"] is not None]
     columns = ("p50", "p50_low", "p50_high", "p99")
     ends = span([row.get(f"{name}_{each}_us") for row in rows for name in ("overhead", "excess") for each in columns])

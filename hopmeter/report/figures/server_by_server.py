@@ -48,14 +48,15 @@ def _words(one: ScatterRow) -> str:
 
 
 def _name(one: ScatterRow, server: ServerTimes) -> str:
-    """Return the server's label. The straggler's label includes its share of last replies."""
+    """Return the server's label. The label of the server that most often replied last includes its share of last
+    replies."""
     last = f", last {formatting.percent(server.last)}" if server is one.straggler else ""
     return f"server {server.number}{last}"
 
 
 def _data(found: Sequence[ScatterRow]) -> Data:
-    """Return a datum for each line, with its vertical position. If there are several rows, the name of each row is
-    above the lines of its servers."""
+    """Return a datum for each line of the figure, with the vertical position of the line. If there are several rows,
+    each row's name is above the lines of the row's servers."""
     data: Data = []
     name = 1.0 if len(found) > 1 else 0.0
     place = name

@@ -1,5 +1,4 @@
-"""Figure of the latency of each sink, and of the time until all sinks have the message, for sinks that differ in wait
-mode or work."""
+"""Figure of the latencies of sinks that differ in wait mode or work, and of the time until all have the message."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ ROW = 17
 
 
 def draw(group: Group, style: Style) -> Figure | None:
-    """Return the figure, with a line for each sink and one for all sinks together. Return None if all sinks have the
-    same wait mode and work."""
+    """Return the figure, with a line for each sink and one for all sinks together. Return None if the wait mode and the
+    work are equal for all sinks."""
     if not _is_mixed(group):
         return None
     data = [datum for row in group.measured_rows for datum in _data(row, group.label(row))]

@@ -35,7 +35,7 @@ TITLES = {
 
 
 def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
-    """Yield a figure for each condition that varies while all other conditions are equal."""
+    """For each condition, yield a figure of the groups that differ only in this condition."""
     for axis in AXES:
         for number, family in enumerate(_families(groups, axis), 1):
             figure = _figure(axis, number, family, style)
@@ -44,8 +44,8 @@ def across(groups: Sequence[Group], style: Style) -> Iterator[Figure]:
 
 
 def _families(groups: Sequence[Group], axis: str) -> list[list[Group]]:
-    """Return the sets of groups that differ only in the condition `axis` and contain enough different values of this
-    condition."""
+    """Return sets of groups that differ only in the condition `axis` and have at least STEPS different values of
+    `axis`."""
     free = {axis, "payload"} if axis == "payload_bytes" else {axis}
     found = families((group for group in groups if group.conditions[axis] is not None), free)
     return [family for family in found if len({group.conditions[axis] for group in family}) >= STEPS]

@@ -1,4 +1,4 @@
-"""Workload graph: the participants, and the flows between them."""
+"""Workload graph: the participants, and the flows between participants."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _with_processes(workload: Workload, axis: str) -> Workload:
-    """Return a workload for drawing, in which each process counts as a participant. Each bridge comes directly before
-    the flow that it feeds. `axis` is the transport of the flows that have no carrier of their own."""
+    """Return a workload for drawing, in which each process counts as a participant. The result lists each bridge
+    directly before the flow to which the bridge sends. `axis` names the transport of the flows that have no carrier of
+    their own."""
     split = {each.name for each in workload.participants if each.transports}
 
     def box(participant: str, flow: Flow) -> str:
@@ -88,8 +89,8 @@ def _with_processes(workload: Workload, axis: str) -> Workload:
 
 
 def _shortest(carrier: Carrier, workload: Workload) -> str:
-    """Return the name of a carrier's transport. The name includes the carrier's settings if other carriers use the same
-    transport."""
+    """Return the name of a carrier's transport. The name includes the carrier's settings if other carriers use the
+    transport too."""
     others = {each.carrier.name for each in workload.flows if each.carrier}
     alike = [name for name in others if name.split()[0] == carrier.transport]
     return carrier.transport if len(alike) == 1 else carrier.name
@@ -175,7 +176,7 @@ def _box(place: tuple[float, float]) -> dict[str, float]:
 
 
 def _box_words(name: str, place: tuple[float, float], used: Mapping[str, str]) -> dict[str, Any]:
-    """Return a participant's name, with its CPU use or transport below."""
+    """Return a participant's name and, on a second line, the participant's CPU use or transport."""
     first, _, second = name.partition("\n")
     below = second or used.get(first, "")
     return {

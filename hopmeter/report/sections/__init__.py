@@ -1,1 +1,1 @@
-"""The sections of a page. Each module converts rows to headings, tables and figures."""
+"""The sections of a page. Each module of this package converts rows to headings, tables and figures."""

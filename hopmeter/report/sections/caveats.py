@@ -1,4 +1,4 @@
-"""Sections on the limits of a report: its warnings, and the cells and trials without results."""
+"""Sections on the limits of a report: the warnings, and the cells and trials without results."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def warning_sections(runs: Sequence[Run]) -> list[Section]:
 
 
 def missing_sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with the section on dropped cells, failed cells and failed trials, or an empty list if no cell was
-    dropped and nothing failed."""
+    """Return a list with the section on dropped cells, failed cells and failed trials, or an empty list if the section
+    is empty."""
     found: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         _add_cells(run, found)

@@ -63,7 +63,7 @@ def _machine_facts(machine: Mapping[str, Any]) -> Facts:
 
 
 def hosts(run: Run) -> list[tuple[str, Facts]]:
-    """Return the facts of each host. The entry of the coordinator contains only its address, because another section
+    """Return the facts of each host. The entry of the coordinator contains only an address, because another section
     describes the coordinator's machine."""
     found = []
     for name, host in run.part("hosts").items():
@@ -77,7 +77,7 @@ def hosts(run: Run) -> list[tuple[str, Facts]]:
 
 
 def noise(run: Run) -> Facts:
-    """Return how long and how often a spinning thread was interrupted on each core before the run."""
+    """For each core, return how long and how often a spinning thread was interrupted before the run."""
     return [
         (
             f"Core {core['core']}",
@@ -89,15 +89,15 @@ def noise(run: Run) -> Facts:
 
 
 def versions(runs: Sequence[Run]) -> Facts:
-    """Return the versions of hopmeter and of the libraries in these runs."""
+    """Return the versions of hopmeter and of the libraries that the given runs used."""
     own = [("hopmeter", version) for version in formatting.distinct(run.text("hopmeter") for run in runs)]
     rows = [row for run in runs for row in run.measured_rows if row["library_version"]]
     return own + sorted({(formatting.row_name(row), str(row["library_version"])) for row in rows})
 
 
 def paths(runs: Sequence[Run]) -> Facts:
-    """Return how each transport carried the messages (such as device, shared memory or rmw), and how much shared memory
-    the transport mapped."""
+    """Return how each transport carried messages (such as device, shared memory or rmw), and how much shared memory it
+    mapped."""
     taken: dict[str, dict[str, list[str]]] = {}
     mapped: dict[str, float] = {}
     for row in (row for run in runs for row in run.measured_rows if row["carried_by"]):
@@ -109,8 +109,8 @@ def paths(runs: Sequence[Run]) -> Facts:
 
 
 def _of_runs(ways: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the routes by which a transport carried messages. If the routes differ between runs, each route is
-    followed by the names of the runs that used it."""
+    """Return the routes by which a transport carried messages. If runs used different routes, each route is followed by
+    the names of the runs that used the route."""
     every = {name for names in ways.values() for name in names}
     return [
         way if set(names) == every else f"{way} (in {formatting.join(formatting.distinct(names))})"
@@ -123,14 +123,14 @@ def _mapped_memory(most_mb: float) -> list[str]:
 
 
 def payload_files(runs: Sequence[Run]) -> Facts:
-    """Return descriptions of the image files that were sent and the recordings that were replayed."""
+    """Return descriptions of the image files and recordings that the runs sent."""
     found = [(payload, describe(about)) for run in runs for payload, about in run.part("pictures").items()]
     found += [(f"flow {flow}", replayed(about)) for run in runs for flow, about in run.part("recordings").items()]
     return list(dict.fromkeys(found))
 
 
 def builds(run: Run) -> Facts:
-    """Return the compilers and flags of the nodes. Nodes with the same build share an entry."""
+    """Return the compilers and flags of the nodes. Nodes with identical builds share an entry."""
     alike: dict[str, list[str]] = {}
     for name, how in run.part("builds").items():
         alike.setdefault(str(how), []).append(name)
@@ -190,12 +190,12 @@ def fact_section(title: str, parts: Sequence[tuple[str, Facts]]) -> Section:
 
 
 def repeat_section(runs: Sequence[Run]) -> Section:
-    """Return the section with the commands that repeat these runs."""
+    """Return the section with the commands that repeat the given runs."""
     return Section("Repeat the run", commands=[command(run) for run in runs], id="repeat")
 
 
 def command(run: Run) -> str:
-    """Return the command of a run, with the seed, so that a repetition runs the trials in the same order."""
+    """Return the command of a run with the run's seed, so that a repetition uses the run's order of trials."""
     words = recorded_command(run)
     has_seed = any(word == "--seed" or word.startswith("--seed=") for word in words)
     seed = ["--seed", run.text("seed")] if run.text("seed") and not has_seed else []

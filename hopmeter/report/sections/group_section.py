@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) -> Section:
-    """Return the section of a group. If `in_answer` is set, sentences that the page's answer already contains are
-    omitted."""
+    """Return the section of a group. If `in_answer` is set, omit the sentences that the page's answer already
+    contains."""
     table = group_table(group, in_answer)
     return Section(
         table.label,

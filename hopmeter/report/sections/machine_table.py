@@ -1,4 +1,4 @@
-"""Section that compares machines: whether they rank the rows in the same order."""
+"""Section that compares machines: states whether the machines rank the rows in the same order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sections(runs: Sequence[Run], groups: Sequence[Group]) -> list[Section]:
 
 
 def machines(runs: Sequence[Run]) -> Table:
-    """Return a table of the machines: system, kernel, container and runs."""
+    """Return a table that states the system, kernel, container and runs of each machine."""
     names = machine_names.names(runs)
     lines = []
     for alike in machine_names.hosts(runs).values():
@@ -76,7 +76,7 @@ def _value(row: Row | None, ranked: dict[int, str]) -> Value:
 
 
 def mark(name: str, flips: Sequence[Flip]) -> str:
-    """Return the rows that are faster than this row on one machine and slower on another."""
+    """Return the rows whose order relative to the row `name` differs between machines."""
     words = []
     for significant, verb in ((True, "flips with"), (False, "may flip with")):
         own = [each for each in flips if each.significant == significant and name in (each.one, each.other)]
@@ -86,7 +86,7 @@ def mark(name: str, flips: Sequence[Flip]) -> str:
 
 
 def summary(compared: Comparison) -> list[str]:
-    """Return sentences on the rank correlations and the significant order changes."""
+    """Return sentences on the rank correlations between machines, and on rows whose order changes significantly."""
     flips = [
         f"{flip.one} is faster than {flip.other} on {flip.first}, and slower on {flip.second}."
         for flip in compared.flips

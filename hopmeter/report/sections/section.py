@@ -14,8 +14,8 @@ if TYPE_CHECKING:  # slow to import, and not needed for the terminal or for page
 
 @dataclass(frozen=True)
 class Note:
-    """A warning for the reader. `grave` means that some values are wrong or missing; other notes only make values less
-    certain."""
+    """A warning for the reader. A `grave` note means that some values are wrong or missing; other notes mean that
+    values are less certain."""
 
     text: str
     title: str = ""
@@ -27,8 +27,7 @@ Fold = Literal["", "open", "closed"]
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: its title, the question that it answers, and the answer as text, tables, figures and
-    notes."""
+    """A section of a page: the title, the question, and the answer as text, tables, figures and notes."""
 
     title: str
     question: str = ""
@@ -62,11 +61,11 @@ class Page:
 
     @property
     def links(self) -> list[Section]:
-        """The sections to which the page links at its top. The list is empty if there is only one section."""
+        """The sections to which the page links at its top. The list is empty if the page has only one section."""
         found = [section for section in self.sections if section.style == "group"]
         return found if len(found) > 1 else []
 
     @property
     def warnings(self) -> int:
-        """The number of notes in the `warnings` section."""
+        """The number of notes in the section with the id `warnings`."""
         return sum(len(section.notes) for section in self.sections if section.id == "warnings")

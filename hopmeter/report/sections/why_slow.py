@@ -53,7 +53,7 @@ def _name(group: Group, row: Row) -> str:
 
 
 def _short(row: Row) -> str:
-    """Return the mean latency of a row's slowest messages, and the parts that contribute most to this latency."""
+    """Return the mean latency of a row's slowest messages, and the main parts of this latency."""
     mean = formatting.microseconds(row["why_mean_us"])
     return f"slowest {_which(row['why_messages'] or 0)}, mean {mean}: {formatting.join(_parts(row)[:MOST_PARTS])}"
 
@@ -77,8 +77,8 @@ def sentence(row: Row) -> str:
 
 
 def _which(messages: int) -> str:
-    """Return how many messages count as the slowest, such as `1 % (20 messages)`. In a short trial, more than 1 % of
-    the messages count as the slowest, so the text contains only their number."""
+    """Return how many messages count as the slowest, such as `1 % (20 messages)`. In a short trial, the slowest
+    messages are more than 1 % of all messages, so the text contains only their number."""
     named = f"{formatting.count(messages)} messages"
     return f"1{formatting.THIN}% ({named})" if messages > LEAST_SLOW else named
 

@@ -1,4 +1,4 @@
-"""The history chart of a cell: the median and p99 of each run, and the levels between changes."""
+"""The history chart of a cell: each run's median and p99, and the constant levels between detected changes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DATES = 5
 
 
 def figure(name: str, title: str, series: Sequence[Series], runs: Sequence[Run]) -> Figure | None:
-    """Return the history chart of one cell, or None if no value is positive. `runs` contains all runs on the cell's
-    machine."""
+    """Return the history chart of one cell, or None if no value is positive. `runs` contains all runs on the machine
+    that measured the cell."""
     ends = span((value for each in series for point in each.points for value in _values(point)), margin=1.3)
     if ends is None:
         return None
@@ -68,7 +68,7 @@ def _chart(series: Sequence[Series], places: dict[int, int], ends: Ends) -> alt.
 
 
 def _x(series: Sequence[Series], places: dict[int, int]) -> alt.X:
-    """Return the horizontal axis, which shows the dates of some of the runs."""
+    """Return the horizontal axis, which labels some of the runs with their dates."""
     days = {str(places[id(point.run)]): _day(point) for each in series for point in each.points}
     known = sorted(map(int, days))
     shown = known[:: -(-len(known) // DATES)]

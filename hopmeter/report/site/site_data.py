@@ -18,7 +18,7 @@ FILTERS = ("payload", "rate", "transport", "language", "scenario", "machine")
 
 
 def site_data(history: History, pages: Mapping[int, str]) -> dict[str, Any]:
-    """Return the data of the site. `pages` maps the `id` of a run object to the path of its page."""
+    """Return the data of the site. `pages` maps the `id` of a run object to the path of the run's page."""
     places = {id(run): place for place, run in enumerate(history.runs)}
     cells = [_cell(history, group, row, places) for group in history.groups() for row in group.rows]
     return {
@@ -63,7 +63,8 @@ def _cell(history: History, group: Group, row: Row, places: Mapping[int, int]) -
 
 
 def _rank(row: Row) -> str:
-    """Return the rank that the row has in its newest run, such as `1–3`, or an empty string if the row has no rank."""
+    """Return the rank of a row in the newest run that contains the row, such as `1–3`, or an empty string without a
+    rank."""
     ends = formatting.distinct(str(row[name] or "") for name in ("rank_low", "rank_high"))
     return "–".join(ends)
 
@@ -77,5 +78,5 @@ def _changes(series: Series, places: Mapping[int, int]) -> list[dict[str, Any]]:
 
 
 def _short(value: float) -> float:
-    """Round to four significant digits, the precision that readers see."""
+    """Round a value to four significant digits, the precision that the page shows."""
     return float(f"{value:.4g}")

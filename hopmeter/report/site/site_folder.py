@@ -56,8 +56,9 @@ def _marker(pages: dict[str, str]) -> dict[str, Any]:
 
 
 def _stored_pages(out: Path) -> dict[str, str]:
-    """Return the page names of the previous site, each with its run directory. Return an empty dict for a new site.
-    Raises UsageError if the directory is not a site."""
+    """Return the page names of the site that already exists in the directory, each with the directory of its run.
+    Return an empty dict if the directory contains no site yet. Raises UsageError if the directory contains other files
+    than a site."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return {}
     try:
@@ -73,7 +74,7 @@ def _stored_pages(out: Path) -> dict[str, str]:
 
 
 def _page_names(runs: Sequence[Run]) -> Iterator[tuple[int, str]]:
-    """Yield the page name of each run. If several runs have the same name, a number is added to the page name."""
+    """Yield the page name of each run. If several runs have one name, a number is added to the page name."""
     used: dict[str, int] = {}
     for run in runs:
         name = run.name if NAMES.fullmatch(run.name) else "run"

@@ -1,1 +1,1 @@
-"""Studies that hopmeter's scenarios repeat: their published values and claims, compared with the user's results."""
+"""Studies that hopmeter's scenarios repeat: the published values and claims, compared with the user's results."""

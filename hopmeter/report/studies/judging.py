@@ -29,15 +29,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A value or ratio that tests a claim, with its description. The value is None if the rows have too few
-    messages."""
+    """A value or ratio that is compared with the bounds of a claim, with a description. The field `value` is None if
+    the rows have too few messages."""
 
     value: Value | None
     words: str
 
     def answer(self, claim: Claim) -> Answer:
-        """Return `holds` if the whole interval is within the claim's bounds, `does not hold` if the whole interval is
-        outside the bounds, and `not resolved` otherwise."""
+        """Return `holds` if the interval is within the claim's bounds, `does not hold` if the interval is outside the
+        bounds, and `not resolved` otherwise."""
         low, high = (self.value.low, self.value.high) if self.value else (None, None)
         least = -math.inf if claim.at_least is None else claim.at_least
         most = math.inf if claim.at_most is None else claim.at_most
@@ -49,8 +49,8 @@ class Comparison:
 
 
 def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
-    """Return the verdict on a claim, based on the given runs. The claim holds if all comparisons hold, and fails if
-    at least one comparison fails."""
+    """Return the verdict on a claim, based on the given runs. The claim holds if all its comparisons hold, and fails if
+    at least one of its comparisons fails."""
     if claim.test:
         return TESTS[claim.test](runs)
     found = [each for run in runs for each in comparisons(claim, run)]
@@ -64,7 +64,7 @@ def judge(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 
 def _merge(runs: Sequence[Run]) -> Run:
-    """Return a single run that contains the rows of all these runs."""
+    """Return a single run that contains the rows of all given runs."""
     return replace(runs[0], rows=[row for run in runs for row in run.rows])
 
 
@@ -74,8 +74,8 @@ answers."""
 
 
 def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many: int) -> str:
-    """Return the deciding comparison in words. The deciding comparison is the one whose value is nearest to a bound.
-    For a claim that does not hold, the deciding comparison is the one whose value is farthest beyond a bound."""
+    """Describe the deciding comparison, which is the comparison whose value is nearest to a bound.
+    For a claim that does not hold, the deciding comparison has the value that is farthest beyond a bound."""
     choose = max if answer == "does not hold" else min
     chosen = choose(deciding, key=lambda each: abs(_room(claim, each.value.value)) if each.value else math.inf)
     share = f"; {len(deciding)} of {formatting.plural(many, 'comparison')}" if many > 1 else ""
@@ -83,7 +83,8 @@ def _numbers(claim: Claim, answer: Answer, deciding: Sequence[Comparison], many:
 
 
 def _room(claim: Claim, value: float) -> float:
-    """Return the distance between a value and the nearest bound, on a logarithmic scale if both are positive."""
+    """Return the distance between a value and the nearest bound, on a logarithmic scale if value and bound are
+    positive."""
     bounds = [each for each in (claim.at_least, claim.at_most) if each is not None]
     return min(abs(math.log(value / each)) if value > 0 and each > 0 else abs(value - each) for each in bounds)
 
@@ -182,7 +183,7 @@ def _pair(claim: Claim, one: Row, other: Row) -> Comparison | None:
 
 
 def _open(column: str, *rows: Row) -> Comparison | None:
-    """Return an undecided comparison if the rows have too few messages or lost too many messages. Otherwise, return
+    """Return an undecided comparison if the rows received too few messages or lost too many messages. Otherwise, return
     None."""
     if not all(is_unresolved(row, column) for row in rows):
         return None
@@ -200,7 +201,7 @@ def _ratio(one: Value, other: Value, words: str) -> Comparison | None:
 
 
 def _name(row: Row, other: Row) -> str:
-    """Return the row's name with its rate and with the conditions in which it differs from `other`. If `row` and
+    """Return the name of `row` with its rate and with the conditions in which `row` differs from `other`. If `row` and
     `other` are the same row, the name includes the profile."""
     free = ("pattern", "placement", "wait", "payload", "profile", "pairs", "codec")
     keys = ("profile",) if row is other else tuple(key for key in free if row.get(key) != other.get(key))
@@ -210,7 +211,7 @@ def _name(row: Row, other: Row) -> str:
 
 
 def same_order(runs: Sequence[Run]) -> Verdict:
-    """Return the verdict on whether all machines rank the rows in the same order. The claim fails if the order of two
+    """Return the verdict on the claim that all machines rank the rows in one order. The claim fails if the order of two
     rows differs significantly between two machines."""
     compared = compare_machines(groups(runs))
     flips = [flip for each in compared for flip in each.flips]

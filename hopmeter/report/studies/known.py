@@ -65,11 +65,10 @@ class Claim(Strict):
     """A statement of a study, and the test that checks the statement against result columns.
 
     The test takes the value of `column` in the rows that match `of`, and divides this value by a reference value. The
-    reference value is one of three: `column` in the rows that match `than`, another column of the same row
-    (`than_column`), or the value of `column` at the lower end of an axis (`along`). Without the keys `than`,
-    `than_column` and `along`, there is no reference value, and the test applies to `column` itself. The tested ratio or
-    value must be between `at_least` and `at_most`. Two rows are compared if they belong to one run and agree in all
-    conditions. Conditions that the claim names, or lists in `differ`, may differ.
+    reference is `column` in the rows that match `than`, another column of the row (`than_column`), or `column` at the
+    lower end of an axis (`along`). Without the keys `than`, `than_column` and `along`, the test applies to the value of
+    `column` itself. The tested ratio or value must be between `at_least` and `at_most`. Two rows are compared if they
+    belong to one run and agree in all conditions except those that the claim names or lists in `differ`.
     """
 
     study: str

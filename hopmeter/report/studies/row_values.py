@@ -13,7 +13,7 @@ from hopmeter.report.words import formatting
 
 @dataclass(frozen=True)
 class Value:
-    """A value with the two bounds of its interval. Both bounds are None if there is no interval."""
+    """A value with the two bounds of its interval. The fields `low` and `high` are None if there is no interval."""
 
     value: float
     low: float | None = None
@@ -21,7 +21,8 @@ class Value:
 
 
 def row_value(row: Row, column: str) -> Value | None:
-    """Return the row's value in a result column or a column of COMPUTED. Return None if the row has no valid value."""
+    """Return the value of a row in a result column or in a column that COMPUTED defines. Return None if the row has no
+    valid value."""
     if column in COMPUTED:
         return COMPUTED[column](row)
     if column == f"{row.headline}_p50_us" and row["median_us"] is not None:
@@ -60,14 +61,14 @@ def _interval_end(column: str, end: str) -> str:
 
 
 def _loss(row: Row) -> Value | None:
-    """Return the share of lost messages. Both bounds of the interval equal the share, because losses are counted
-    exactly."""
+    """Return the share of messages that were lost. Both interval bounds equal the share, because lost messages are
+    counted exactly."""
     return None if row.loss is None else Value(row.loss, row.loss, row.loss)
 
 
 def _gather_times_work(row: Row) -> Value | None:
     """Return the time for which the client waits for all servers, divided by the servers' work. The servers' work is
-    the work of the slowest server or, if the servers are called one after another, the total work of all servers."""
+    the longest work of any server or, if the client calls one server after another, the sum."""
     whole, ideal_s = row_value(row, "gather_p50_us"), row.cell.axes.ideal_s
     if whole is None or not ideal_s:
         return None
@@ -79,10 +80,8 @@ def _gather_times_work(row: Row) -> Value | None:
 
 
 def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
-    """Return the interval of the median. If there are too few messages for an interval, return the smallest and largest
-    latency.
-
-    There are too few messages for an interval if each frame takes so long that a trial cannot send twenty frames.
+    """Return the interval of the median waiting time. If there are too few messages for an interval, which happens if a
+    trial sends fewer than twenty frames, return the smallest and the largest waiting time.
     """
     if whole.low is not None and whole.high is not None:
         return whole.low, whole.high
@@ -90,13 +89,13 @@ def _ends(row: Row, whole: Value) -> tuple[float | None, float | None]:
 
 
 def _cpu(row: Row, role: str) -> Value | None:
-    """Return the CPU use of the process with this role in percent, or None if the run did not sample CPU use."""
+    """Return the CPU use of the process with the role `role` in percent, or None if the run did not sample CPU use."""
     percent = sampled_percent(row, role) if row.ok else None
     return None if percent is None else Value(percent)
 
 
 def _waiting_sink(row: Row) -> Value | None:
-    """Return the mean latency of the first blocking sink, or None if no sink blocks."""
+    """Return the mean latency of the first sink that waits by blocking, or None if no sink blocks."""
     each, waits = row["sinks_service_mean_us"], row.cell.axes.waits
     mean_us = each[waits.index("block")] if row.ok and each and "block" in waits else None
     return None if mean_us is None else Value(mean_us)

@@ -39,7 +39,7 @@ ANSWERS: dict[Answer, tuple[str, str]] = {
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
-    """Return a list with the section on studies, or an empty list if these runs repeat no part of a study."""
+    """Return a list with the section on studies, or an empty list if the given runs repeat no part of a study."""
     parts = [study_section(each, runs) for each in tables(runs)]
     return [Section("", parts=parts, id="studies")] if parts else []
 
@@ -69,7 +69,7 @@ def summary(judged: Judged) -> str:
 
 
 def _columns(runs: Sequence[Run]) -> list[str]:
-    """Return, for each run, the title of the column with its measured values."""
+    """For each run, return the title of the column that shows the run's measured values."""
     named = machine_names.names(runs)
     if len(runs) == 1:
         return [f"here: {runs[0].part('machine').get('cpu_model') or 'unknown processor'}"]

@@ -30,7 +30,7 @@ UNSTATED = {"sinks": 1, "pairs": 1, "work": "none", "codec": "none"}
 
 @dataclass(frozen=True)
 class StudyLine:
-    """A value as published for each of the study's machines, and the corresponding values from the user's runs."""
+    """A published value for each machine of the study, and the corresponding values from the user's runs."""
 
     conditions: str
     what: str
@@ -49,7 +49,7 @@ class StudyLine:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """The values of a study for these runs."""
+    """The published values of a study, next to the values of the given runs."""
 
     study: Study
     hardware: list[str]
@@ -64,8 +64,8 @@ def is_repeated(study: Study, runs: Sequence[Run]) -> bool:
 
 
 def tables(runs: Sequence[Run]) -> list[StudyTable]:
-    """Return a table for each repeated study. A table contains the published values for measured conditions, or all
-    published values if none of the conditions were measured."""
+    """Return a table for each repeated study. A table contains the published values for the measured conditions, or all
+    published values if no condition was measured."""
     found = []
     for study in studies().values():
         if is_repeated(study, runs):
@@ -175,7 +175,7 @@ def _value_and_detail(row: Row, column: str, several: Iterable[str]) -> tuple[st
 
 
 def conditions(one: Published) -> str:
-    """Return the conditions as text, such as `pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
+    """Format conditions as text, such as `pubsub, threads of one process, timing, 20 relays, 100 Hz`."""
     placement = {"thread": "one process", "process": "one process each"}.get(one.placement or "", "")
     return ", ".join(
         formatting.distinct(

@@ -33,7 +33,7 @@ def change_tables(changes: Sequence[Change]) -> list[Table]:
 
 
 def by_unit(changes: Sequence[Change]) -> list[list[Change]]:
-    """Return two lists, the latency changes and the missed-deadline changes. Empty lists are left out."""
+    """Split changes into two lists: the latency changes and the missed-deadline changes. Empty lists are left out."""
     both = ([each for each in changes if each.is_share is is_share] for is_share in (False, True))
     return [own for own in both if own]
 

@@ -1,4 +1,4 @@
-"""The table of a history: the newest level of each cell, and its changes."""
+"""The table of a history: the newest level of each cell, and the cell's changes."""
 
 from __future__ import annotations
 

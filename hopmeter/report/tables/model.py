@@ -1,4 +1,4 @@
-"""The table model shared by all renderers: columns, rows under headings, and sentences."""
+"""The table model that all renderers share: columns, rows under headings, and sentences."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Table:
         ]
 
     def line_end(self, line: Line) -> str:
-        """Return the text at the end of a row in terminals and Markdown: the status unless it is `ok`, then the
+        """Return the text at the end of a row in terminals and Markdown: any status other than `ok`, then the
         remarks."""
         place = next((at for at, column in enumerate(self.columns) if column.style == "status"), None)
         status = "" if place is None else line.values[place].line_text

@@ -9,8 +9,8 @@ from hopmeter.report.tables.model import Line, Table, Value, notes
 
 
 def on_page(table: Table) -> Table:
-    """Return the table with only the columns that have a place of their own on a page. A value whose place is `below`
-    becomes a note of the value in the previous column."""
+    """Return the table with only those columns that a page shows as separate columns. A value of a column with the
+    place `below` becomes a note below the value of the previous column."""
     columns = [column for column in table.columns if column.place == "own"]
     bodies = [replace(body, lines=[_line(table, line) for line in body.lines]) for body in table.bodies]
     return replace(table, columns=columns, bodies=bodies)

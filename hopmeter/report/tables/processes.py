@@ -66,8 +66,8 @@ class ProcessRow:
 
     @property
     def by_role(self) -> list[Process]:
-        """The processes. If a role has many processes, they are merged into one entry. Named participants of a workload
-        remain separate."""
+        """The processes. If a role has many processes, the processes of the role are merged into one entry. Named
+        participants of a workload remain separate."""
         return list(self.processes if self.row.cell.workload is not None else merge_roles(self.processes))
 
     @property
@@ -80,7 +80,7 @@ class ProcessRow:
 
 
 def process_rows(group: Group) -> list[ProcessRow]:
-    """Return the rows whose processes are known. Return an empty list for a flow or path, because its processes belong
+    """Return the rows whose processes are known. Return an empty list for a flow or path, because all processes belong
     to the whole workload."""
     if is_part(group):
         return []
@@ -89,14 +89,15 @@ def process_rows(group: Group) -> list[ProcessRow]:
 
 
 def statistics(rows: Sequence[ProcessRow]) -> list[str]:
-    """Return the names of the statistics of these rows. Sampled CPU is included only if the run sampled CPU use."""
+    """Return the names of the process statistics to show for the given rows. Sampled CPU is included only if the run
+    sampled CPU use."""
     is_sampled = any(process["sampled_percent"] for each in rows for process in each.processes)
     others = PER_SECOND if rows and rows[0].row.cell.workload is None else PER_MESSAGE
     return [name for name in COLUMNS if name not in others and (is_sampled or name != "sampled_percent")]
 
 
 def is_sampled(rows: Sequence[ProcessRow]) -> bool:
-    """Return whether the run sampled the CPU of these processes."""
+    """Return whether the run sampled the CPU use of the processes."""
     return "sampled_percent" in statistics(rows)
 
 
@@ -115,7 +116,8 @@ def used_table(group: Group, rows: Sequence[ProcessRow], each: bool = False) -> 
 
 
 def each_table(group: Group, rows: Sequence[ProcessRow], row: ProcessRow, title: str) -> Table:
-    """Return a table with each process of one row. The table has the same columns as the table of all rows."""
+    """Return a table with one line for each process of one row. The table has the columns of the table that shows all
+    rows."""
     whole = used_table(group, rows)
     return replace(whole, label=title, bodies=[Body(_lines(row, row.processes, statistics(rows)))], caption="")
 
@@ -126,8 +128,8 @@ def what_used(group: Group) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns. A narrow terminal always keeps the first column. The other columns are dropped one by one,
-    starting with the last."""
+    """Return the columns. A narrow terminal always shows the first column. The other columns are omitted one by one,
+    starting with the last, until the table fits."""
     return [
         replace(COLUMNS[name], key=name, least=len(names) - place if place else 0) for place, name in enumerate(names)
     ]
@@ -162,18 +164,19 @@ def _value(row: ProcessRow, process: Process, name: str) -> Value:
 
 
 def text(found: Spread) -> str:
-    """Return the median as text, such as `12.4`. A value below 1 is shown with two digits."""
+    """Return the median of a process statistic as text, such as `12.4`. A value below 1 is shown with two digits."""
     return formatting.number(found.middle, 3 if found.middle >= 1 else 2)
 
 
 def between(found: Spread) -> str:
-    """Return the range, such as `12 to 13`. Return an empty string if both bounds are formatted as the same text."""
+    """Return the range of a process statistic, such as `12 to 13`. Return an empty string if both bounds have the same
+    text."""
     low, high = (formatting.number(end, 2) for end in (found.low, found.high))
     return f"{low} to {high}" if low != high else ""
 
 
 def _study(row: ProcessRow, process: Process) -> list[str]:
-    """Return the CPU use that studies published for the same conditions, or an empty list if no study published CPU
+    """Return the CPU use that studies published for a row's conditions, or an empty list if no study published CPU
     use."""
     role = "process" if len(row.processes) == 1 else process.roles
     published = published_cpu(row.row).get(role, "")

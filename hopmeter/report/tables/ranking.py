@@ -57,8 +57,8 @@ class Context:
 
 @dataclass(frozen=True)
 class Part:
-    """A column of the table, with a function that returns the column's values, and a predicate that selects the groups
-    with this column."""
+    """A table column, with a function that returns the column's values and a predicate that selects the groups with the
+    column."""
 
     column: Column
     value: Callable[[Context, Row], Value]
@@ -100,8 +100,8 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
 
 
 def _without_result(value: Value) -> Value:
-    """For a row without a result, return the value in a form that terminals leave out. A page still shows the latency
-    of a saturated row."""
+    """For a row without a result, return a copy of the value that terminals omit. A page still shows the latency of a
+    saturated row."""
     return replace(value, short="", inline="") if value.inline or value.line_text == formatting.NOTHING else value
 
 
@@ -125,8 +125,8 @@ def _name(context: Context, row: Row) -> Value:
 
 
 def _ties(group: Group, rank: Rank | None) -> str:
-    """Return a phrase that lists the rows without a significant difference from this row. Return an empty string if the
-    row has no interval."""
+    """Return a phrase that lists the rows which do not differ significantly from the given row. Return an empty string
+    if the row has no interval."""
     if rank is None or rank.best is None or not rank.ties:
         return ""
     names = [group.label(other) for other in rank.ties]
@@ -134,8 +134,8 @@ def _ties(group: Group, rank: Rank | None) -> str:
 
 
 def _percentile(name: str) -> Callable[[Context, Row], Value]:
-    """Return a function that formats a percentile. A tail percentile without an interval is hidden, because it would
-    look like a reliable result."""
+    """Return a function that formats a percentile. A tail percentile without an interval is hidden, because readers may
+    take it for a reliable result."""
 
     def value(_: Context, row: Row) -> Value:
         found = row.p50 if name == "p50" else row.tail(name)
@@ -185,7 +185,7 @@ def _core_share(column: str, word: str = "") -> Callable[[Context, Row], Value]:
 
 
 def _missed_value(_: Context, row: Row) -> Value:
-    """Return the share of missed deadlines, or an empty value if the row has no deadline."""
+    """Return the share of missed deadlines as a table cell, which is empty if the row has no deadline."""
     share, bracket, interval = missed_text(row).partition(" (")
     ends = (row["missed_share_low"], row["missed_share_high"])
     style = "missed" if row["missed"] else ""
@@ -200,7 +200,7 @@ def _missed_value(_: Context, row: Row) -> Value:
 
 
 def _scenario_columns(group: Group) -> list[str]:
-    """Return the columns that the scenario requests and that tables do not already show."""
+    """Return the columns that the scenario requests and that the table does not show yet."""
     shown = {name for part in (*BEFORE, *AFTER) for name in (part.column.key, *ELSEWHERE)}
     medians = {f"{row.headline}_p50_us" for row in group.rows}
     wanted = formatting.distinct(name for row in group.rows for name in row.run.about.get("columns") or [])
@@ -241,20 +241,20 @@ def _has_ratios(group: Group) -> bool:
 
 
 def _has_floor(group: Group) -> bool:
-    """Return whether the table shows each median as a multiple of the floor's median. Multiples of the floor are
-    omitted for parts of a workload, and if the floor itself is the best row."""
+    """Return whether the table shows each median as a multiple of the floor's median. These multiples are omitted for
+    parts of a workload, and if the floor itself is the best row."""
     best_is_floor = any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows)
     return not is_part(group) and not best_is_floor
 
 
 def _has_many_messages(group: Group) -> bool:
-    """Return whether the rows describe the messages of a steady state instead of the first message of each trial. The
-    share of lost messages, the CPU of a message and high percentiles say nothing about first messages."""
+    """Return whether the rows describe the messages of a steady state instead of the first message of each trial. For
+    first messages, the share of lost messages, CPU per message and high percentiles are meaningless."""
     return bool(group.conditions["begin"] != AT_ONCE)
 
 
 def _has_cpu(group: Group) -> bool:
-    """Return whether each row has a CPU value. A single flow of a workload has no CPU value, because the same processes
+    """Return whether each row has a CPU value. A single flow of a workload has no CPU value, because a process may
     carry several flows."""
     return not is_part(group) and _has_many_messages(group)
 

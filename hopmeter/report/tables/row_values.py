@@ -30,8 +30,8 @@ TITLES = {
 
 
 def name_value(group: Group, row: Row, *further: str) -> Value:
-    """Return the row heading. On a page, the heading includes the conditions that distinguish the row from other rows,
-    and hints on settings."""
+    """Return the row heading. On a page, the heading includes hints on settings and the conditions that distinguish the
+    row from other rows."""
     label = group.label(row)
     profile = str(row["profile"] or "")
     hints = [split_code(text)[0] for text, _ in setting_hints([row])]
@@ -80,8 +80,8 @@ def line_style(row: Row) -> str:
 
 
 def remarks(row: Row, *further: str) -> tuple[str, ...]:
-    """Return the remarks on a row: why a result is missing, whether the row meets the requirements, the row's role, and
-    the texts in `further`."""
+    """Return the remarks on a row: the reason for a missing result, the verdict on the requirements, the role, and the
+    texts in `further`."""
     return notes(_reason(row), verdict_text(row), "" if row.role is Role.CHOICE else row.role, *further)
 
 
@@ -101,8 +101,8 @@ def verdict_text(row: Row) -> str:
 
 
 def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors and references") -> list[Body]:
-    """Return the choices, then the references. If there are requirements, the choices are grouped by whether they meet
-    the requirements."""
+    """Return the table's bodies: first the choices, then the references. If there are requirements, the choices are
+    grouped by whether they meet the requirements."""
     chosen = order_by_requirements(group, group.choices)
     titles = [TITLES[Verdict(row["require"])] if row["require"] else "" for row in chosen]
     found = [
@@ -116,7 +116,7 @@ def bodies(group: Group, line: Callable[[Row], Line], references: str = "Floors 
 
 
 def hints(group: Group, rows: Sequence[Row]) -> list[str]:
-    """Return hints on settings that explain lost messages or overload. Each hint names the rows to which it applies."""
+    """Return hints on settings that explain lost messages or overload. Each hint names the rows that it concerns."""
     return [
         f"{formatting.join(formatting.distinct(map(group.label, alike)))}: {text}"
         for text, alike in setting_hints(rows)

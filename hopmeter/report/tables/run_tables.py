@@ -20,8 +20,8 @@ from hopmeter.report.words.workload_words import is_whole
 
 
 def group_table(group: Group, in_answer: bool = False) -> Table:
-    """Return the table of a group. If `in_answer` is set, sentences that are already in the page's answer are left
-    out."""
+    """Return the table of a group. If `in_answer` is set, omit the sentences that the page's answer already
+    contains."""
     table = workload.table(group) if is_whole(group) else ranking.table(group)
     return replace(table, sentences=answer_lines(group, in_answer))
 
@@ -36,8 +36,8 @@ def run_tables(run: Run) -> list[Table]:
 def answer_lines(group: Group, in_answer: bool = False) -> list[str]:
     """Return the sentences above a table, the most important first.
 
-    If there are requirements, the order of the rows is less important and gets a single sentence. If `in_answer` is
-    set, sentences that are already in the page's answer are left out.
+    If there are requirements, a single sentence states the order of the rows. If `in_answer` is set, omit the sentences
+    that the page's answer already contains.
     """
     if is_whole(group):
         return [*([] if in_answer else answer_sentences(group)), *undecided_sentences(group)]

@@ -1,4 +1,5 @@
-"""Print tables in a terminal. Each row is a single line, and a narrow terminal drops the least important columns."""
+"""Print tables in a terminal. Each row occupies a single line, and a narrow terminal omits the least important
+columns."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def _draw(table: Table, shown: Sequence[int], gap: int) -> RichTable:
 
 
 def _texts(table: Table, place: int) -> list[Text]:
-    """Return the formatted cells of a column, aligned with each other."""
+    """Return the formatted cells of a column, padded to a common width."""
     values = [line.values[place] for line in table.lines]
     texts = [(visible(value.line_text), visible(value.inline)) for value in values]
     before, after = (max((len(text[part]) for text in texts), default=0) for part in (0, 1))

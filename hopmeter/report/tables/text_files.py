@@ -32,7 +32,7 @@ def _section(table: Table) -> str:
 
 
 def rows_as_markdown(table: Table) -> str:
-    """Return the rows of a table in Markdown, with numbers aligned right."""
+    """Return the rows of a table in Markdown, with right-aligned numbers."""
     columns = [table.columns[place] for place in table.line_columns]
     ends = [table.line_end(line) for line in table.lines]
     heads = [*(" ".join(column.line_title.split()) for column in columns), *([""] if any(ends) else [])]
@@ -49,8 +49,7 @@ def _cell(value: Value) -> str:
 
 
 def as_csv(tables: Sequence[Table]) -> str:
-    """Return the rows of all tables as CSV. Each row names its table, and cells of columns that a table lacks are
-    empty."""
+    """Return the rows of all tables as CSV. Each CSV row names its table; columns that a table lacks are empty."""
     rows = [row for table in tables for row in _rows(table)]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
@@ -72,7 +71,7 @@ def _object(table: Table) -> dict[str, Any]:
 
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield the data of each row: values without formatting, and the bounds of their intervals."""
+    """Yield each row as a dict of unformatted values and their interval bounds."""
     has_ends = [any(line.values[place].ends for line in table.lines) for place in range(len(table.columns))]
     for line in table.lines:
         row: dict[str, Any] = {"table": _plain(table.label)}

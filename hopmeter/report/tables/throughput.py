@@ -1,4 +1,4 @@
-"""The table of repeated searches: the highest rate of each transport, ranked, and what limited it."""
+"""The table of repeated searches: each transport's rank and highest rate, and what limited the rate."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ SPELLED_OUT = 5
 
 
 def throughput_groups(runs: Sequence[Run]) -> list[Group]:
-    """Return the repeated searches of all runs, grouped by conditions and machine, with the highest rate first."""
+    """Return the repeated searches of all runs, grouped by conditions and machine, with the highest rate of a group
+    first."""
     machines = machine_names.names(runs)
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for run in runs:
@@ -89,7 +90,7 @@ def _table(group: Group) -> Table:
 
 
 def title(group: Group) -> str:
-    """Return the payload of the group, and the conditions in which it differs from the other groups."""
+    """Return the payload of the group, and the conditions in which the group differs from other groups."""
     payload = formatting.payload_bytes(group.conditions["payload_bytes"] or 0)
     return ", ".join([payload, *conditions.variations(group), *filter(None, [group.machine])])
 
@@ -125,7 +126,7 @@ def _rank_text(group: Group, row: Row) -> str:
 
 
 def _confirmation(row: Row) -> str:
-    """Return who confirms each message to its sender, or an empty string if nobody does."""
+    """Return the party that confirms each message to its sender, or an empty string if messages are not confirmed."""
     return str(row["acknowledged_by"] or "").replace("none", "")
 
 

@@ -71,7 +71,7 @@ def _line(group: Group, row: Row) -> Line:
 
 
 def _rank(row: Row) -> Value:
-    """Return the rank, such as `1` or `1–3`. The cell is empty if the row has no rank."""
+    """Return a row's rank as a table cell, such as `1` or `1–3`. The cell is empty if the row has no rank."""
     low, high = row["rank_low"], row["rank_high"]
     text = "" if low is None else str(low) if low == high else f"{low}–{high}"
     return Value(text, sort=low, data=text)

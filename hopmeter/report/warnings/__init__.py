@@ -1,1 +1,1 @@
-"""Warnings about a run: rules that check its results and its machine."""
+"""Warnings about a run: rules that check the run's results and machine."""

@@ -23,7 +23,7 @@ NOISY_GAP_US = 100.0
 
 @rule
 def noise(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if the machine itself interrupted a spinning thread for a long time before the run."""
+    """Warn if the machine interrupted a spinning thread for a long time before the run."""
     cores = [core for run in runs for core in run.part("noise").get("cores", [])]
     worst: dict[str, Any] | None = max(cores, key=lambda core: core["longest_us"], default=None)
     if worst and worst["longest_us"] > NOISY_GAP_US:
@@ -47,7 +47,7 @@ def crowding_warning(runs: Sequence[Run]) -> Iterator[Caution]:
 @rule
 def damaged_samples(runs: Sequence[Run]) -> Iterator[Caution]:
     """Warn about sample files that cannot be read. The messages in unreadable files are missing from figures, although
-    they are counted in tables."""
+    the tables count these messages."""
     rows = [row for row in measured_rows(runs) if len(trials(row)) < sum(map(_has_samples, row.trials))]
     if rows:
         folders = ", ".join(sorted({str(row.run.folder) for row in rows}))

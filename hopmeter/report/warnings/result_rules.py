@@ -1,4 +1,4 @@
-"""Warnings about the results. Each rule checks the rows, and explains to the reader what its warning means for the
+"""Warnings about the results. Each rule checks the rows of the runs, and explains what its warning means for the
 results."""
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["RULES", "Caution", "warnings"]
 
 
 def warnings(runs: Sequence[Run]) -> list[Caution]:
-    """Return all warnings, severe ones first. Among warnings of equal severity, those about results precede those about
-    the machine."""
+    """Return all warnings, severe ones first. Among equally severe warnings, warnings about results come before
+    warnings about the machine."""
     rules = sorted(RULES, key=lambda check: check.__module__ == environment_rules.__name__)
     found = [warning for check in rules for warning in check(runs)]
     return sorted(found, key=lambda warning: not warning.grave)
@@ -43,7 +43,7 @@ def warnings(runs: Sequence[Run]) -> list[Caution]:
 
 @rule
 def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
-    """Warn if a run was only a quick look, with few or short trials."""
+    """Warn if a run is only a quick look: a run with few or short trials."""
     if any(run.quick for run in runs):
         yield Caution(
             "W-QUICK",
@@ -59,8 +59,8 @@ STEADY = ("W-UNRESOLVED", "W-CORES-BUSY", "W-LOST", "W-REFUSED")
 
 @dataclass(frozen=True)
 class RowRule:
-    """A warning about all rows that satisfy `applies`. In the warning, the names of the affected rows precede
-    `text`."""
+    """A warning about all rows that satisfy `applies`. In the text of the warning, the names of the affected rows
+    precede `text`."""
 
     code: str
     title: str | Callable[[list[Row]], str]
@@ -69,21 +69,21 @@ class RowRule:
     grave: bool = False
 
     def check(self, runs: Sequence[Run]) -> Iterator[Caution]:
-        """Yield the warning if it applies to at least one row."""
+        """Yield the warning of this rule if the rule applies to at least one row."""
         rows = [row for row in measured_rows(runs) if self._concerns(row) and self.applies(row)]
         if rows:
             title, text = (each if isinstance(each, str) else each(rows) for each in (self.title, self.text))
             yield Caution(self.code, title, f"{names(rows)}{text}", self.grave)
 
     def _concerns(self, row: Row) -> bool:
-        """Return whether the rule is meant for the row. A row whose source sends at once has one latency per trial, and
-        its columns show the losses before that message."""
+        """Return whether the rule suits the way in which the row was measured. Rules in STEADY are not meant for a
+        row whose source sends at once, because such a row has one latency per trial."""
         return self.code not in STEADY or not row.cell.axes.begins_at_once
 
 
 def _unresolved_tails(row: Row) -> list[str]:
     """Return the percentiles for which a row has too few messages. Percentiles that fall on a lost message are
-    excluded, because more messages would not help."""
+    excluded, because additional messages do not resolve these percentiles."""
     return [each for each in TAILS if row.ok and row.tail(each) is None and row.state(each) != "lost"]
 
 
@@ -118,7 +118,7 @@ def _lost_percentiles(row: Row) -> list[str]:
 
 
 def _lost_text(rows: list[Row]) -> str:
-    """Return the percentiles that fall on lost messages, with the reason, for each row."""
+    """For each row, return the percentiles that fall on lost messages, and the reason."""
     each = [
         f"{formatting.percent(row.loss)} of {'its messages' if len(rows) == 1 else f'the messages of {names([row])}'} "
         f"never arrived, so {formatting.join(found)} {'has' if len(found) == 1 else 'have'} no value"
@@ -150,8 +150,8 @@ def _no_floor(rows: list[Row]) -> str:
 
 
 def _is_full(row: Row) -> bool:
-    """Return whether the CPU use of a row fills its cores. Rows whose pace has no schedule are excluded, because
-    sending without a schedule always fills the cores."""
+    """Return whether a row uses all CPU time of its cores. Rows whose pace has no schedule are excluded, because a
+    source without a schedule always uses all CPU time."""
     usable = row.cell.nodes.core_list or row.run.part("machine").get("usable_cores")
     per_message, rate = row["cpu_us_per_message"], row["achieved_hz"]
     if not (usable and per_message and rate) or row["wait"] == "spin" or not row.cell.axes.pacing.is_scheduled:

@@ -35,7 +35,7 @@ RULES: list[Rule] = []
 
 
 def rule(check: Rule) -> Rule:
-    """Register a function that checks runs for one kind of problem."""
+    """Register a function that checks runs for one particular problem."""
     RULES.append(check)
     return check
 
@@ -52,8 +52,8 @@ def names(rows: Sequence[Row]) -> str:
 
 
 def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]:
-    """Return each distinct warning with the rows that it concerns. Texts that differ only in numbers count as equal;
-    the first such text represents all of them."""
+    """Return each distinct warning text with the rows that the text concerns. Texts that differ only in numbers count
+    as equal; the first of these texts is returned."""
     alike: dict[str, list[tuple[Row, str]]] = {}
     for row, text in found:
         alike.setdefault(NUMBER.sub("0", text), []).append((row, text))
@@ -61,8 +61,8 @@ def alike_texts(found: Iterable[tuple[Row, str]]) -> list[tuple[str, list[Row]]]
 
 
 def setting_hints(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Return hints on settings that explain lost messages or overload, each with the rows that it concerns. The tables
-    of a run show hints on settings."""
+    """Return hints on settings that explain lost messages or overload, each with the rows that the hint concerns. The
+    tables of a run show hints on settings."""
     found = alike_texts((row, str(text)) for row in rows for text in row["warnings"] or [])
     return [(text, alike) for text, alike in found if split_code(text)[1] == CODE]
 

@@ -1,4 +1,4 @@
-"""Comparison of codecs over several transports: which rows are comparable, and where a figure places them."""
+"""Compares codecs over several transports: finds comparable rows, and the positions of the rows in a figure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class PlacedBox:
 
 
 def object_families(groups: Sequence[Group]) -> list[list[Group]]:
-    """Return sets of groups that differ only in the codec. A set is left out if none of its groups has a codec."""
+    """Return sets of groups; the groups of a set differ only in the codec. A set is left out if none of its groups has
+    a codec."""
     found = families(groups, FREE)
     return [family for family in found if any(group.conditions["codec"] != "none" for group in family)]
 
@@ -52,8 +53,8 @@ class CodecGroup(Group):
 
 
 def codecs_by_transport(groups: Sequence[Group]) -> dict[str, Group]:
-    """Return, for each transport with several codecs, a group of the rows of these codecs. The keys are the titles of
-    the groups."""
+    """For each transport with several codecs, return a group of the rows of these codecs, keyed by the group's
+    title."""
     return {
         f"{_object(family[0])} over {name}": CodecGroup(family[0].conditions, tuple(rows))
         for family in object_families(groups)
@@ -77,7 +78,8 @@ def _by_transport(family: Sequence[Group]) -> dict[str, list[Row]]:
 
 
 def common_conditions(family: Sequence[Group]) -> str:
-    """Return the conditions that all these groups share. The size is included only if it is the same for all codecs."""
+    """Return the conditions that all given groups share. The payload size is included only if it is equal for all
+    codecs."""
     sizes = {group.conditions["payload_bytes"] for group in family}
     same = family[0].conditions | ({"payload_bytes": 0} if len(sizes) > 1 else {})
     return describe(replace(family[0], conditions=same), "codec", "device", "share")
@@ -96,8 +98,8 @@ def placed_rows(family: Sequence[Group]) -> list[PlacedBox]:
 
 
 def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
-    """Place boxes from top to bottom. Codecs are sorted by their fastest row, and the rows of each codec from fast to
-    slow."""
+    """Place boxes from top to bottom. Codecs are sorted by their fastest row, and the rows of each codec by latency,
+    fastest first."""
     names, several = labels([row for row, _ in found], FREE), len({row.cell.axes.place for row, _ in found}) > 1
     codecs: dict[str, list[tuple[Row, Box]]] = {}
     for row, box in sorted(found, key=lambda each: each[1].p50):
@@ -112,8 +114,8 @@ def place_boxes(found: Sequence[tuple[Row, Box]]) -> list[PlacedBox]:
 
 
 def gpu_factors(stands: Sequence[PlacedBox]) -> list[str]:
-    """Return, for each codec and transport, the median with GPU memory divided by the median with host memory, such as
-    `torch over zeromq 1.30×`."""
+    """For each codec and transport, return the ratio of the medians with GPU and host memory, such as `torch over
+    zeromq 1.30×`."""
     medians = {(str(each.row["codec"]), each.series, each.row.cell.axes.place): each.box.p50 for each in stands}
     return [
         " ".join([f"{codec} over {series}", *(f"by {share}" for share in place[1:]), formatting.times(there / here)])
@@ -128,5 +130,5 @@ def _codec(row: Row, places: bool) -> str:
 
 
 def height(stands: Sequence[PlacedBox]) -> float:
-    """Return the height of the figure in pixels."""
+    """Return the height of a figure with the given boxes in pixels."""
     return ROW * (stands[-1].place + 1.4)

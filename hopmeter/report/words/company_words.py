@@ -1,4 +1,4 @@
-"""Sentences on how much other flows slow a flow down, and on the background load."""
+"""Sentences on how much other flows delay the messages of a flow, and on the background load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopmeter.report.words import formatting
 
 
 def company_sentences(group: Group) -> list[str]:
-    """Return a sentence on how much longer the messages of a flow take if other flows run at the same time. Return an
+    """Return a sentence on how much longer the messages of a flow take while other flows run. Return an
     empty list if no flow was measured alone."""
     rows = [row for row in group.rows if row["times_alone"] is not None]
     if not rows:
@@ -27,8 +27,8 @@ def _who(row: Row) -> str:
 
 
 def _times(row: Row) -> str:
-    """Return the ratio of the latency alongside other flows to the latency alone, such as `1.8 (1.5–2.2) times`. The
-    ratio of the p99 values is included if it is known."""
+    """Return how many times as long a flow's messages take alongside other flows as alone, such as `1.8 (1.5–2.2)
+    times`. The ratio of the p99 values is included if known."""
     tail = alone_text(row, "times_alone_p99")
     return f"{alone_text(row)} times{f' (p99: {tail} times)' if tail else ''}"
 
@@ -42,7 +42,7 @@ def _causes(row: Row) -> str:
 
 
 def alone_text(row: Row, column: str = "times_alone") -> str:
-    """Return the ratio of the latency alongside other flows to the latency alone, such as `1.8 (1.5–2.2)`. Return an
+    """Return a flow's latency alongside other flows divided by its latency alone, such as `1.8 (1.5–2.2)`. Return an
     empty string if the flow was not measured alone."""
     value, low, high = (row.get(f"{column}{end}") for end in ("", "_low", "_high"))
     if value is None:

@@ -30,7 +30,7 @@ OF_FLOWS = {"pattern", *(each.name for each in DECLARED.values() if each.scope =
 
 
 def title(group: Group) -> str:
-    """Return a title that distinguishes this group from the other groups, such as `64 B at 1 000 Hz, 20 relays`."""
+    """Return a title that distinguishes a group from all other groups, such as `64 B at 1 000 Hz, 20 relays`."""
     if named := workload_words.title(group):
         return ", ".join(filter(None, [named, group.machine]))
     payload = _payload(group.conditions["payload"], group.conditions, "payload" in group.varied)
@@ -47,8 +47,7 @@ def variations(group: Group) -> list[str]:
 
 
 def subject(group: Group) -> str:
-    """Return the group's description as the subject of a sentence, such as `a 64-byte message at 1,000 Hz, 20
-    relays`."""
+    """Describe a group as the subject of a sentence, such as `a 64-byte message at 1,000 Hz, 20 relays`."""
     if named := workload_words.title(group):
         return named.partition(":")[0]
     words, payload = _words(group.conditions), str(group.conditions["payload"])
@@ -69,7 +68,7 @@ def subject(group: Group) -> str:
 
 
 def chips(group: Group) -> list[str]:
-    """Return the conditions that the title does not contain, as labels of one or two words."""
+    """Return labels of one or two words for the conditions that the title omits."""
     words, left_out = _words(group.conditions), IN_TITLE | set(group.varied)
     words["hosts"] = words["hosts"] and host_words.name_hosts(str(group.conditions["hosts"]))
     if workload_words.title(group):
@@ -91,8 +90,8 @@ def describe(group: Group, *except_for: str) -> str:
 
 
 def _is_caused(group: Group) -> bool:
-    """Return whether the group is a flow that sends a message only when a message of another flow arrives. A flow that
-    is driven by other flows has no rate of its own."""
+    """Return whether the group is a flow whose messages are triggered by the messages of another flow. A triggered flow
+    has no rate of its own."""
     return bool(group.conditions.get("flow")) and group.conditions["rate_hz"] is None
 
 

@@ -23,7 +23,7 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with `digits` significant digits, such as `0.495`, `16.4`, `837` or `1,249`."""
+    """Format a number with `digits` significant digits, such as `0.495`, `16.4`, `837` or `1,249`."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -110,7 +110,7 @@ def ratio(value: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a fraction as a percentage. A small positive fraction is never rounded to zero."""
+    """Return a fraction as a percentage. A small positive fraction is never shown as zero."""
     if share is None:
         return NOTHING
     return "0" if share == 0 else f"{number(100 * share, 2)}{THIN}%"

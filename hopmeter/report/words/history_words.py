@@ -52,7 +52,7 @@ def _cells(series: Iterable[Series]) -> int:
 
 
 def _machine_sentences(history: History) -> list[str]:
-    """Return sentences on runs at which many medians changed, probably because the machine changed."""
+    """Return sentences on runs at which many medians changed at once, probably because the machine changed."""
     medians = [each for each in history.series if each.metric == "p50"]
     cells = Counter(each.machine for each in medians)
     changed = Counter((each.machine, each.points[change.index].run.name) for each in medians for change in each.changes)

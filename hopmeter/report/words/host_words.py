@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def nodes_by_host(cell: Cell) -> dict[str, list[str]]:
-    """Return the names of the participants on each host or, without a workload, the names of the nodes of one pair.
+    """Return the names of the participants on each host; without a workload, return the names of one pair's nodes.
     Return an empty dict if all nodes run on one machine."""
     if not cell.nodes.hosts:
         return {}
@@ -27,7 +27,7 @@ def nodes_by_host(cell: Cell) -> dict[str, list[str]]:
 
 
 def group_by_host(placed: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the names on each host, in order of first appearance."""
+    """Return the names on each host; the hosts are in order of first appearance."""
     found: dict[str, list[str]] = {}
     for name, host in placed:
         found.setdefault(host, []).append(name)
@@ -55,8 +55,7 @@ def _placement(placed: Mapping[str, Sequence[str]]) -> str:
 
 
 def describe_placement(hosts: str) -> str:
-    """Return a value of the column `hosts` in words, such as `nodes one by one on a and b` or `camera on a; motor on
-    b`."""
+    """Return a value of the column `hosts` in words, such as `nodes one by one on a and b`."""
     if ":" not in hosts:
         return f"nodes one by one on {formatting.join(hosts.split('>'))}"
     pairs = (each.partition(":") for each in hosts.split(" "))
@@ -71,8 +70,7 @@ def name_hosts(hosts: str) -> str:
 
 
 def join_numbered(names: Sequence[str]) -> str:
-    """Return names as a list in words, in which numbered names of the same kind are grouped, such as `source, relays 3
-    and 6, sink`."""
+    """Join names to a list in words that groups numbered names, such as `source, relays 3 and 6, sink`."""
     kinds: dict[str, list[str]] = {}
     for name in names:
         kind, _, number = name.rpartition(" ")

@@ -12,8 +12,8 @@ FLAGS = ("--json", "--dry-run")
 
 
 def own_command(run: Run, *values: str) -> list[str]:
-    """Return the command of a run. The command omits the options in `values` and all options that apply only to a
-    single run."""
+    """Return the command of a run. The returned command omits the options in `values` and all options that apply only
+    to a single run."""
     return without(recorded_command(run), (*OF_ONE_RUN, *values), FLAGS)
 
 

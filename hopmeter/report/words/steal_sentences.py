@@ -25,8 +25,8 @@ def steal_sentence(runs: Sequence[Run]) -> str:
 
 
 def describe(found: Steal) -> str:
-    """Return the stolen CPU time, such as `2.4 % of the measured cores' time, and 31 % in the worst trial (zeromq
-    (C++), trial 3)`."""
+    """Return the stolen CPU time and the worst trial, such as `2.4 % of the measured cores' time, and 31 % in the worst
+    trial (zeromq (C++), trial 3)`."""
     cores = "the measured cores'" if found.measured_cores else "all cores'"
     worst = (
         f"{formatting.percent(found.worst)} in the worst trial ({formatting.row_name(found.row)}, trial {found.trial})"

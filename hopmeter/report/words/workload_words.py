@@ -1,4 +1,5 @@
-"""Text about a workload: the titles of its tables, its graph as lines of text, and the values of its rows."""
+"""Text about a workload: the titles of the workload's tables, the graph as lines of text, and the values of the
+rows."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def title(group: Group) -> str:
-    """Return the title of a workload's table, which names the flow or path if the table is about only one. Return an
+    """Return the title of a workload table, which names the flow or path if the table shows a single one. Return an
     empty string if the table does not belong to a workload."""
     cell = group.rows[0].cell
     if cell.workload is None:
@@ -64,14 +65,14 @@ def _participant_words(name: str, workload: Workload) -> str:
 
 
 def _bridge_words(bridge: Flow) -> str:
-    """Return the flows that a bridge connects, and the size of its messages."""
+    """Return the flows that a bridge connects, and the size of the bridge's messages."""
     back = " and replies back" if bridge.is_call else ""
     size = formatting.payload_bytes(bridge.payload_bytes)
     return f"in {bridge.source}: passes {bridge.bridged} on to {formatting.join(bridge.bridged_to)}{back}, {size}"
 
 
 def most_split(cells: Iterable[Cell]) -> Cell | None:
-    """Return the workload cell with the most processes, or None if no cell is a workload."""
+    """Return the workload cell with the most processes, or None if there is no workload cell."""
     known = [cell for cell in cells if cell.workload]
     return max(known, key=lambda cell: sum(len(each.transports) for each in programs(cell)), default=None)
 
@@ -157,7 +158,7 @@ def is_whole(group: Group) -> bool:
 
 
 def workload_name(group: Group) -> str:
-    """Return the title of the run's workload."""
+    """Return the title of the workload that a run measured."""
     run = group.rows[0].run
     return run.text("title") or run.text("scenario_name") or WHOLE
 
@@ -191,8 +192,8 @@ def share_bracket(low: float | None, high: float | None) -> str:
 
 
 def _percent_digits(share: float) -> str:
-    """Return a percentage, with more decimals if it is close to 0 or 100. Return `>0` or `<100` if the percentage would
-    need more than three decimals."""
+    """Format a share as a percentage, with more decimals if the percentage is close to 0 or 100. Return `>0` or `<100`
+    for percentages that need more than three decimals."""
     if share in (0, 1):
         return str(round(100 * share))
     missing = 100 * min(share, 1 - share)
@@ -202,8 +203,8 @@ def _percent_digits(share: float) -> str:
 
 
 def worst_text(row: Row) -> str:
-    """Return the worst p99 of a workload's flows, relative to the lowest p99 that any transport reached for the same
-    flow, such as `1.82× (1.50–2.10) the lowest p99, in flow commands`."""
+    """Return the worst p99 ratio of a workload's flows, such as `1.82× (1.50–2.10) the lowest p99, in flow
+    commands`."""
     ratio = row["worst_p99_ratio"]
     if ratio is None:
         return ""
@@ -214,8 +215,7 @@ def worst_text(row: Row) -> str:
 
 
 def cpu_text(row: Row) -> str:
-    """Return the total CPU of the participants, such as `12 % of a core (11–13)`, or an empty string if the CPU use is
-    unknown."""
+    """Return the CPU use of all participants, such as `12 % of a core (11–13)`, or an empty string if unknown."""
     share = row["cpu_core_percent"]
     if share is None:
         return ""
@@ -224,7 +224,7 @@ def cpu_text(row: Row) -> str:
 
 
 def parts_of(row: Row) -> list[Row]:
-    """Return the rows of the flows and paths that belong to a row of a whole workload, in order."""
+    """Return the rows of all flows and paths that belong to the whole workload of a row."""
     return [each for each in row.run.rows if each is not row and whole_id(each.cell) == row.id]
 
 
@@ -235,7 +235,7 @@ def behind_text(row: Row) -> str:
 
 
 def slow_flows(row: Row) -> list[Row]:
-    """Return the flows of a whole workload with a receiver that falls behind."""
+    """Return those flows of a whole workload that have a receiver which falls behind."""
     return [each for each in parts_of(row) if each["backlog_ms_per_s"]]
 
 

@@ -18,8 +18,8 @@ Pictures = dict[str, Decoded]
 
 
 def decode_payloads(plan: Plan) -> AbstractContextManager[Pictures]:
-    """Decode the frames that the cells send. The decoded frames are stored in a directory of this run, and exist only
-    inside the `with` block.
+    """Decode the frames that the cells of a plan send. The decoded frames are stored in a directory of the run, and
+    exist only inside the `with` block.
 
     Raises PictureError if a file cannot be decoded, and InterruptedRunError on a signal.
     """
@@ -33,7 +33,7 @@ def _decode(payload: str, most: int | None, into: Path, check: Callable[[], None
 
 
 def _frame_counts(plan: Plan) -> dict[str, int | None]:
-    """Return, for each payload, the maximum number of frames that a trial sends, or None if this number is unknown."""
+    """For each payload, return the maximum number of frames that a trial sends, or None if the maximum is unknown."""
     needed: dict[str, int | None] = {}
     for flow in (flow for cell in plan.runnable for flow in flows(cell)):
         if parse_source(flow.payload):

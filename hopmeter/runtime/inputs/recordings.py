@@ -17,7 +17,7 @@ Recordings = dict[str, ReplayFile]
 
 
 def write_recordings(plan: Plan) -> AbstractContextManager[Recordings]:
-    """Write files with the messages that flows replay. The files are stored in a directory of this run, and exist only
+    """Write files with the messages that flows replay. The files are stored in a directory of the run, and exist only
     inside the `with` block.
 
     Raises RecordingError if a recording cannot be replayed, and InterruptedRunError on a signal.

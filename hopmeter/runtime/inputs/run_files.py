@@ -16,11 +16,11 @@ File = TypeVar("File")
 
 
 class RunFile(Protocol):
-    """A file created by a run, with the facts about the file that are stored in the result."""
+    """A file that a run has created, with facts about the file, which the result stores."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts about this file that are stored in the result. The fact `path` is the path of the user's
+        """Return facts about the file, which the result stores. The fact `path` is the path of the user's original
         file."""
 
 
@@ -28,7 +28,7 @@ class RunFile(Protocol):
 def make_files(
     needed: Mapping[str, Need], make: Callable[[str, Need, Path, Callable[[], None]], File]
 ) -> Iterator[dict[str, File]]:
-    """Create a file for each key. The files are stored in a directory of this run, and exist only inside the `with`
+    """Create a file for each key. The files are stored in a directory of the run, and exist only inside the `with`
     block.
 
     For each key, `make` receives the key, the value of the key in `needed`, the path of the new file, and a check
@@ -47,13 +47,13 @@ def make_files(
 
 
 def facts(files: Mapping[str, RunFile]) -> dict[str, Any]:
-    """Return the facts about the files that are stored in `run.json`."""
+    """Return facts about the files, which `run.json` stores."""
     return {key: dict(one.facts) for key, one in files.items()}
 
 
 def check_unchanged(files: Mapping[str, RunFile], before: Mapping[str, Any], kind: str = "") -> None:
-    """Raise UsageError if a file has changed since the run began. With a changed file, the resumed run would send
-    different messages than before."""
+    """Raise UsageError if a file has changed since the run began. If a file has changed, a resumed run sends other
+    messages than the interrupted run."""
     for key, found in facts(files).items():
         if found != before.get(key):
             what = f"{kind}{key} has different content than when this run began"

@@ -24,7 +24,7 @@ GONE = "look at the log; without `background` the trial is measured without a lo
 
 @dataclass(frozen=True)
 class Achieved:
-    """The load achieved since `begin`. A value is None if the user did not request a load of the corresponding kind."""
+    """The load achieved since `begin`. A field is None if the user did not request a load of this kind."""
 
     cpu_percent: float | None
     """The average utilization of the load's cores, in percent."""
@@ -35,7 +35,8 @@ class BackgroundLoad:
     """A process that loads the machine until `close`, or until the launcher exits."""
 
     def __init__(self, load: Load, log: Path) -> None:
-        """Start the load, and return when it is running. Raises TrialFailedError if the load does not start."""
+        """Start the background load, and return when the load is running. Raises TrialFailedError if the load does not
+        start."""
         self._load, self._log = load, log
         words = [",".join(map(str, load.cores)), str(load.cpu_percent / 100), str(load.memory_gb_s * 1e9)]
         with log.open("wb") as errors:
@@ -55,14 +56,14 @@ class BackgroundLoad:
             raise
 
     def await_start(self) -> None:
-        """Do nothing, because `__init__` returns only when the load is running."""
+        """Do nothing, because `__init__` returns only when the background load is running."""
 
     def begin(self) -> None:
         """Begin to measure the achieved load."""
         self._say("begin")
 
     def reading(self) -> Achieved:
-        """Return the load achieved since `begin`. Raises TrialFailedError if the process has exited."""
+        """Return the background load achieved since `begin`. Raises TrialFailedError if the load process has exited."""
         self._say("read")
         said = self._hear()
         cpu_percent, memory_gb_s = (float(said[name]) for name in ("cpu_percent", "memory_gb_s"))
@@ -91,7 +92,7 @@ class BackgroundLoad:
         return TrialFailedError("E-BACKGROUND", f"the process of the background load {what}{said}", GONE)
 
     def close(self) -> None:
-        """Kill the process, and wait for it so that no zombie process remains."""
+        """Kill the load process, and reap the process so that no zombie remains."""
         kill_group(self.pid)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

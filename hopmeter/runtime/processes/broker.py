@@ -38,7 +38,7 @@ TAIL_CHARACTERS = 400
 
 @dataclass(frozen=True)
 class BrokerContext:
-    """The values with which a broker is started: its directory, settings, log, core and address."""
+    """The values that start a broker: the directory, settings, log, core and address."""
 
     run: str
     directory: Path
@@ -154,7 +154,8 @@ class BrokerProcess:
         return False
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker has exited or is stopped, because no more messages would arrive."""
+        """Raise TrialFailedError if the broker has exited or is stopped, because the nodes then receive no more
+        messages."""
         if has_ended(self.pid):
             raise TrialFailedError(
                 "E-BROKER-DIED",
@@ -183,7 +184,7 @@ class BrokerProcess:
 
     def version(self) -> str:
         """Return the version that the broker reports, as one line. If the broker reports no version, return the
-        broker's title, with the version that the manifest pins."""
+        broker's title and the version that the manifest pins."""
         if not self._told.version:
             return self._told.pinned_version
         program, *options = self._told.version
@@ -192,7 +193,7 @@ class BrokerProcess:
         return next(iter((done.stdout or done.stderr).splitlines()), self.title).strip()
 
     def close(self) -> None:
-        """Terminate the broker so that it can release its resources, then kill it and its children."""
+        """Terminate the broker so that it can release its resources, then kill the broker and its children."""
         # Popen's methods are not used, because they would reap the process. The process id and the process group stay
         # reserved only until the process has been reaped.
         os.kill(self.pid, signal.SIGTERM)
@@ -235,7 +236,7 @@ def _in_words(value: object) -> str:
 
 
 def _free_ports(host: str) -> tuple[int, int]:
-    """Return two different ports that are free at the same time."""
+    """Return two different ports that are both free."""
     with socket.socket() as one, socket.socket() as other:
         for probe in (one, other):
             probe.bind((host, 0))

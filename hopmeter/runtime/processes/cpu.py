@@ -1,5 +1,5 @@
-"""Samples the CPU use of each process from /proc once a second. The launcher is sampled too, because sampling itself
-uses CPU."""
+"""Samples the CPU use of each process from /proc once a second. The samples include the launcher, because sampling
+itself uses CPU time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 class CpuSampler:
     """Samples all nodes and brokers of a trial. Call `sample` repeatedly from the start of the trial, and call `rows`
-    at its end."""
+    at the end of the trial."""
 
     def __init__(self, nodes: Sequence[LocalNode], brokers: Sequence[BrokerProcess] = ()) -> None:
         self._roles = {node.pid: "+".join(dict.fromkeys(node.roles)) for node in nodes} | {os.getpid(): "launcher"}
@@ -32,8 +32,8 @@ class CpuSampler:
         self._rows: list[dict[str, Any]] = []
 
     def sample(self) -> None:
-        """Sample the CPU use of each process since the previous call. The first call only stores the values with which
-        the second call compares."""
+        """Sample the CPU use of each process since the previous call. The first call yields no sample, and only stores
+        the values that the second call needs."""
         for pid, role in self._roles.items():
             now, ticks = time.monotonic(), _ticks(pid)
             if ticks is None:
@@ -45,8 +45,8 @@ class CpuSampler:
             self._last[pid] = (now, ticks)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the samples. A trial that is shorter than the sampling interval gets a single sample for its whole
-        duration."""
+        """Return the samples. A trial that is shorter than the sampling interval gets a single sample for the whole
+        trial."""
         if not self._rows:
             self.sample()
         return self._rows
@@ -72,12 +72,12 @@ class Steal:
     """Measures the share of CPU time that the hypervisor has stolen on some cores since this object was created."""
 
     def __init__(self, cores: Iterable[int] = ()) -> None:
-        """Watch these cores, or all cores if no cores are given."""
+        """Watch the given cores, or all cores if no cores are given."""
         self._names = {f"cpu{core}" for core in cores}
         self._before, self._began = _stolen_s_of_cores(), time.monotonic()
 
     def share(self) -> float:
-        """Return the share of stolen CPU time so far, from 0 to 1."""
+        """Return the share of CPU time that was stolen so far, from 0 to 1."""
         now, lasted_s = _stolen_s_of_cores(), time.monotonic() - self._began
         names = (self._names or set(now) - {"cpu"}) & set(now)
         stolen_s = sum(now[name] - self._before.get(name, now[name]) for name in names)

@@ -27,7 +27,8 @@ class Broker(Protocol):
     """A descriptor that becomes readable when the broker exits."""
 
     def check(self) -> None:
-        """Raise TrialFailedError if the broker has exited or is stopped, because no more messages would arrive."""
+        """Raise TrialFailedError if the broker has exited or is stopped, because the nodes then receive no more
+        messages."""
 
 
 class Background(Protocol):
@@ -37,10 +38,10 @@ class Background(Protocol):
         """Wait until the background load is running. Raises TrialFailedError if the load does not start."""
 
     def begin(self) -> None:
-        """Begin to measure the background load."""
+        """Begin to measure the achieved background load."""
 
     def reading(self) -> Achieved:
-        """Return the load achieved since `begin`."""
+        """Return the background load achieved since `begin`."""
 
     def close(self) -> None:
         """End the load."""
@@ -48,7 +49,7 @@ class Background(Protocol):
 
 @dataclass(frozen=True)
 class BrokerOrder:
-    """An order to start a broker that a trial needs."""
+    """A request to start a broker that a trial needs."""
 
     number: int
     """The number of the broker's transport among the trial's carriers."""
@@ -79,11 +80,11 @@ class TrialHost(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Return the directory of the raw samples, as a path on the host."""
+        """Return the directory of the raw samples as a path that is valid on the host."""
 
     @property
     def sites(self) -> Sequence[TransportContext]:
-        """Return the environment for the nodes of each transport, in the order of the trial's transports."""
+        """For each transport of the trial, in order, return the environment of the transport's nodes."""
 
     def start_broker(self, order: BrokerOrder) -> Broker | None:
         """Start a transport's broker. Return None if the transport has no broker. Raises TrialFailedError if the broker
@@ -100,31 +101,31 @@ class TrialHost(Protocol):
         """Record the resources that the brokers have used so far, and the memory use of all processes."""
 
     def begin(self, cores: Iterable[int], samples_cpu: bool) -> None:
-        """Begin the measured window on these cores, or on all cores if no cores are given."""
+        """Begin the measured window, on the given cores or, if no cores are given, on all cores."""
 
     def sample_cpu(self) -> None:
-        """Sample the CPU use of each process, unless the host takes samples by itself."""
+        """Sample the CPU use of each process, unless the host samples CPU use by itself."""
 
     def request(self, step: Step, since_ns: int = 0) -> None:
-        """Ask another host to begin a step before the step itself is called, so that all hosts execute the step
-        concurrently. Errors of the step are raised only when the step itself is called."""
+        """Request that another host begins a step early, so that all hosts execute the step concurrently. Errors of the
+        step are raised when the method of the step is called."""
 
     def usage(self, since_ns: int) -> Usage:
-        """Return the resources used since `since_ns`, a time on this machine's clock. Raises TrialFailedError if a
-        broker has exited."""
+        """Return the resources that were used since `since_ns`, a time on this machine's clock. Raises TrialFailedError
+        if a broker has exited."""
 
     def cpu_rows(self) -> list[dict[str, Any]]:
         """Return the CPU samples."""
 
     def collect(self) -> list[Path]:
-        """Return the sample files, copied to this machine if necessary; their format is raw or Parquet. The files exist
-        until `remove_files` is called."""
+        """Return the sample files in raw or Parquet format, after copying them to this machine if necessary. The files
+        exist until `remove_files` is called."""
 
     def close(self) -> None:
         """End all processes of the trial that are still running."""
 
     def remove_files(self) -> None:
-        """Remove all files of the trial, including its samples."""
+        """Remove all files of the trial, including the samples."""
 
 
 class Host(Protocol):
@@ -132,13 +133,13 @@ class Host(Protocol):
 
     @property
     def lead_ns(self) -> int:
-        """Return how long before the start of the schedule this host must receive the `go` message."""
+        """Return how long before the start of the schedule the host must receive the `go` message."""
 
     def trial(self, run: str, manifests: Sequence[Manifest]) -> TrialHost:
-        """Prepare a trial on this host with these manifests, one for each carrier. `run` is the trial's id."""
+        """Prepare a trial on the host; `manifests` contains one manifest for each carrier. `run` is the trial's id."""
 
     def start_background(self, load: Load, log: Path, /) -> Background:
         """Start a background load on the host. Raises TrialFailedError if the load does not start."""
 
     def note_alive(self) -> None:
-        """Record what the next hopmeter command must remove if this process is killed."""
+        """Record the leftovers that the next hopmeter command must remove if this process is killed."""

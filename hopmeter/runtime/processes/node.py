@@ -1,4 +1,4 @@
-"""A node: its process, the launcher's side of its control channel, and its log."""
+"""A node: the process, the launcher's side of the control channel, and the log."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ class Node(ABC):
     @property
     @abstractmethod
     def sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that become readable when the node sends a message or exits. A descriptor may be
-        shared by several nodes."""
+        """Return the descriptors that become readable when the node sends a message or exits. Several nodes may share a
+        descriptor."""
 
     @property
     @abstractmethod
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that will not report anything more about this node."""
+        """Return the descriptors that will never report another event of the node."""
 
     @abstractmethod
     def say(self, message: dict[str, Any]) -> None:
@@ -88,7 +88,7 @@ class Node(ABC):
 
     @abstractmethod
     def has_ended(self) -> bool:
-        """Return whether the process has exited."""
+        """Return whether the node's process has exited."""
 
     @abstractmethod
     def ending(self) -> str:
@@ -96,15 +96,15 @@ class Node(ABC):
 
     @abstractmethod
     def exit_code(self) -> int | None:
-        """Return the exit code, or None if the process was killed or is still running."""
+        """Return the process's exit code, or None if the process was killed or is still running."""
 
     @abstractmethod
     def tail(self) -> str:
-        """Return the end of the log as one line, or an empty string if the log is empty."""
+        """Return the end of the node's log as one line, or an empty string if the log is empty."""
 
     @abstractmethod
     def close(self) -> None:
-        """Kill the process and its children, and reap it."""
+        """Kill the node's process and its children, and reap the process."""
 
     def check_message(self, message: Any) -> dict[str, Any]:
         """Check a message that the node sent, store the message in `said`, and return it. Raises TrialFailedError if
@@ -116,7 +116,7 @@ class Node(ABC):
         return dict(message)
 
     def garbage(self, line: bytes) -> TrialFailedError:
-        """Return the error for a line that is not a valid node message."""
+        """Return the error for an output line that is not a valid node message."""
         shown = line[:60].decode(errors="replace")
         return TrialFailedError(
             "E-NODE-GARBAGE",
@@ -129,7 +129,7 @@ class Node(ABC):
 class LocalNode(Node):
     """A node on this machine: a child process with a socket pair.
 
-    The node calls `note_open_files` with its process id after each startup step, and before the process is killed.
+    The node calls `note_open_files` with the process id after each startup step, and before `close` kills the process.
     """
 
     def __init__(self, start: Start, note_open_files: Callable[[int], None]) -> None:
@@ -178,13 +178,13 @@ class LocalNode(Node):
 
     @property
     def sources(self) -> tuple[Any, ...]:
-        """Return the control channel and the process descriptor."""
+        """Return the node's control channel and process descriptor."""
         return self.control, self.exit_watch
 
     @property
     def finished_sources(self) -> tuple[Any, ...]:
-        """Return the descriptors that have nothing more to report, and that would wake a selector forever. The process
-        descriptor is included only after `has_ended` has found that the process has exited."""
+        """Return the descriptors that have nothing more to report, but stay readable and wake a selector forever. The
+        process descriptor is included only after `has_ended` has found that the process has exited."""
         over = ((self.control, self.hung_up), (self.exit_watch, self._is_over))
         return tuple(source for source, is_over in over if is_over)
 
@@ -229,7 +229,7 @@ class LocalNode(Node):
         return checked
 
     def has_ended(self) -> bool:
-        """Return whether the process has exited, without reaping it."""
+        """Return whether the node's process has exited, without reaping the process."""
         self._is_over = self._is_over or has_ended(self.pid)
         return self._is_over
 
@@ -243,19 +243,19 @@ class LocalNode(Node):
         return f"was killed by {_signal_name(seen.si_status)}"
 
     def exit_code(self) -> int | None:
-        """Return the exit code, or None if the process was killed or is still running."""
+        """Return the process's exit code, or None if the process was killed or is still running."""
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return seen.si_status if seen is not None and seen.si_code == os.CLD_EXITED else None
 
     def tail(self) -> str:
-        """Return the end of the log as one line, or an empty string if the log is empty."""
+        """Return the end of the node's log as one line, or an empty string if the log is empty."""
         try:
             return tail_of(self.log.read_text(encoding="utf-8", errors="replace"))
         except OSError:
             return ""
 
     def close(self) -> None:
-        """Kill the process and its children, and reap it."""
+        """Kill the node's process and its children, and reap the process."""
         # At this point, the process has not been reaped, so its process id and process group are still reserved.
         self._note_open_files(self.pid)
         kill_group(self.pid)

@@ -1,4 +1,4 @@
-"""Uses kernel reports to detect whether a trial's processes were stopped (SIGSTOP), and for how long."""
+"""Detects from kernel reports whether a trial's processes were stopped (SIGSTOP), and for how long."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stop:
     ended_ns: int | None = None
 
     def length_ns(self, since_ns: int) -> int:
-        """Return how many nanoseconds of the period lie after `since_ns`."""
+        """Return for how many nanoseconds the process was stopped after `since_ns`."""
         return max(0, (self.ended_ns or time.monotonic_ns()) - max(since_ns, self.began_ns))
 
 
@@ -42,8 +42,8 @@ class StopWatch:
         self._threads: list[Thread] = []
 
     def watch(self, pids: Iterable[int]) -> None:
-        """Watch child processes of this process. Start all child processes first, because forking a multithreaded
-        process is unsafe."""
+        """Watch child processes of this process. Start all child processes before this call, because forking a
+        multithreaded process is unsafe."""
         self._stops = {pid: [] for pid in pids}
         self._threads = [Thread(target=_watch, args=each, daemon=True) for each in self._stops.items()]
         for thread in self._threads:

@@ -73,14 +73,14 @@ class LocalTrial:
         return broker
 
     def start_node(self, start: Start) -> LocalNode:
-        """Start a node as a child process. Calling `close` on the node ends the process."""
+        """Start a node as a child process. Calling `close` on the node ends the node's process."""
         node = LocalNode(start, self._note_open_files)
         self._ends.callback(node.close)
         self.nodes.append(node)
         return node
 
     def _note_open_files(self, pid: int) -> None:
-        """Record the open files of a node, because a killed node does not delete these files."""
+        """Record the open files of a node, because a killed node does not delete its files."""
         if self._open_files.note(pid):
             self._on_open_files()
 
@@ -90,13 +90,13 @@ class LocalTrial:
         return self._open_files.files
 
     def watch(self) -> None:
-        """Begin to detect stopped processes. Call this method after the nodes of all trials have started, because it
-        starts threads, and forking a multithreaded process is unsafe."""
+        """Begin to detect stopped processes. Call this method only after the nodes of all trials have started, because
+        the method starts threads, and forking a multithreaded process is unsafe."""
         self._stops.watch(self.pids)
 
     def note_usage(self) -> None:
-        """Record the resources used by the brokers so far, and the memory of all processes. All endpoints must be open
-        when this method is called."""
+        """Record the resources that the brokers have used so far, and the memory use of all processes. All endpoints
+        must be open when this method is called."""
         self._used_before = [each.reading() for each in self.brokers]
         self._pss_before = self._read_pss()
 
@@ -136,7 +136,7 @@ class LocalTrial:
         return sorted(self.folder.glob("*.raw"), key=lambda path: int(path.stem))
 
     def close(self) -> None:
-        """End the processes of the trial that are still running."""
+        """End all processes of the trial that are still running."""
         self._ends.close()
 
     def remove_files(self) -> None:
@@ -147,7 +147,8 @@ class LocalTrial:
 
 
 class ThisHost:
-    """This machine, as a host that runs trials. The directories of these trials are in a private scratch directory."""
+    """This machine, in the role of a host that runs trials. The directories of the host's trials are in a private
+    scratch directory."""
 
     lead_ns = LEAD_NS
 
@@ -167,7 +168,7 @@ class ThisHost:
         return self._background
 
     def note_alive(self) -> None:
-        """Record which files the next command must remove if this process is killed."""
+        """Record the leftovers that the next hopmeter command must remove if this process is killed."""
         background = [self._background.pid] if self._background else []
         pids = [*background, *(pid for trial in self._trials for pid in trial.pids)]
         leftovers = [path for trial in self._trials for path in trial.leftovers]
@@ -180,6 +181,6 @@ class ThisHost:
 
 
 def _broker_row(broker: BrokerProcess, used: dict[str, int]) -> dict[str, Any]:
-    """Return the resource use and the facts of a broker as a row. The row has the keys of a node's row."""
+    """Return a row with the resource use and the facts of a broker. The row has the same keys as the row of a node."""
     facts = {"broker": broker.title}
     return {"endpoints": [], "resources": used, "facts": facts, "version": broker.version(), "pid": broker.pid}

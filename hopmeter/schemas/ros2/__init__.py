@@ -1,2 +1,1 @@
-"""Handles definitions of ROS 2 messages: parses them, finds their files, and provides the definitions that ROS 2
-ships."""
+"""Handles ROS 2 message definitions: parses the definitions, finds their files, and provides those that ROS 2 ships."""

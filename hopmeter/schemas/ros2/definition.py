@@ -1,4 +1,4 @@
-"""Represents the definition of a ROS 2 message: the names, types, bounds and defaults of its fields."""
+"""Represents a ROS 2 message definition: the names, types, bounds and defaults of the fields."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FieldType:
 
     @property
     def text(self) -> str:
-        """Return the field's type as it is written in a definition."""
+        """Return the field's type in the syntax of a `.msg` file."""
         name = "/".join(self.name.split("/msg/")) if self.is_message else self.name
         bounded = f"{name}<={self.text_bound}" if self.text_bound else name
         if not self.is_list:
@@ -76,7 +76,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Definition:
-    """The fields of a message. Constants are omitted, because they are not sent."""
+    """The fields of a message. Constants are omitted, because messages do not contain them."""
 
     name: str
     """The full name, such as `nav_msgs/msg/Odometry`, or `nav_msgs/srv/GetPlan_Request` for a service's request."""
@@ -87,7 +87,7 @@ class Definition:
         return [field for field in self.fields if field.type.is_message]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the message's name and the name and type of each field, as data that JSON can represent. The default
+        """Return the message's name and each field's name and type as data that JSON can represent. The default
         values of the fields are omitted."""
         return {"name": self.name, "fields": [[field.name, *astuple(field.type)] for field in self.fields]}
 

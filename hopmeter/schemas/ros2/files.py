@@ -31,8 +31,8 @@ def is_idl(file: Path) -> bool:
 
 
 def read_as_definition(file: Path) -> Path:
-    """Return the `.msg` or `.srv` file of a definition. An `.idl` file is first converted to a `.msg` or `.srv` file
-    with the same fields.
+    """Return the file of a definition in `.msg` or `.srv` format. An `.idl` file is first converted to a `.msg` or
+    `.srv` file with identical fields.
 
     Raises UsageError if the conversion fails.
     """
@@ -40,10 +40,9 @@ def read_as_definition(file: Path) -> Path:
 
 
 def folders_above(file: Path) -> tuple[Path, ...]:
-    """Return the directories above an `.idl` file, which are searched for nested messages.
+    """Return the directories above an `.idl` file, in which hopmeter searches for nested messages.
 
-    For a `.msg` or `.srv` file, return an empty tuple, because the path of such a file already determines where to
-    search.
+    Return an empty tuple for a `.msg` or `.srv` file, because the file's own path determines where nested messages are.
     """
     return tuple(file.parents)[1:] if is_idl(file) else ()
 
@@ -78,8 +77,8 @@ def _package_of(folder: Path) -> str:
 def find_named(name: str, include: Sequence[Path]) -> Path:
     """Return the file of a message `PACKAGE/msg/TYPE` or service `PACKAGE/srv/TYPE`.
 
-    The search covers `include`, the installed ROS 2, and the messages that ROS 2 ships. Raises UsageError if no file
-    defines the message or service.
+    The search includes the directories `include`, the installed ROS 2, and the messages that ROS 2 ships. Raises
+    UsageError if no file defines the message or service.
     """
     found = next(_places(name, include), None)
     if found is None:
@@ -94,7 +93,7 @@ def find_named(name: str, include: Sequence[Path]) -> Path:
 
 
 def _alike(package: str, kind: str) -> list[str]:
-    """Return the names of the messages shipped by ROS 2 that are similar to `kind`."""
+    """Return the names of messages shipped with ROS 2 that are similar to `kind`."""
     import difflib
 
     folder = standard_folder()
@@ -105,8 +104,8 @@ def _alike(package: str, kind: str) -> list[str]:
 
 
 def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
-    """Return the files of a message and of all nested messages. The keys are names such as `PACKAGE/msg/TYPE.msg`, and
-    the message itself comes first.
+    """Return the files of a message and of all nested messages. The keys are names such as `PACKAGE/msg/TYPE.msg`; the
+    key of the message itself comes first.
 
     Raises UsageError if a definition is missing, or if ROS 2 does not accept a definition.
     """
@@ -125,9 +124,9 @@ def find_definitions(file: Path, include: Sequence[Path]) -> dict[str, Path]:
 
 
 def type_in(files: Mapping[str, Path]) -> str:
-    """Return the full name of the message that the first file defines.
+    """Return the full name of the message that the first of the files defines.
 
-    If the file defines a service, return the name of its request.
+    If the first file defines a service, return the name of the service's request.
     """
     return parts_of(_stem(next(iter(files))))[0]
 
@@ -167,7 +166,7 @@ def _find_needed(name: str, asking: Path, line: int, include: Sequence[Path]) ->
 
 
 def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files that define a message, in order of preference."""
+    """Yield the candidate files for the definition of a message, the preferred file first."""
     package, _, rest = name.partition("/")
     file = f"{rest}{SERVICE if is_service(name) else SUFFIX}"
     for folder in folders:
@@ -180,9 +179,9 @@ def _places(name: str, folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
-    """Yield the files below a directory that define a type of a package.
+    """Yield the files below a directory that define a type of a ROS 2 package.
 
-    The directory may be the directory of the package itself, a parent of packages, a workspace, or an installation.
+    The directory may be the package's own directory, a parent directory of packages, a workspace, or an installation.
     """
     if (folder / rest).is_file() and _package_of(folder) == package:
         yield folder / rest
@@ -195,7 +194,8 @@ def _in_folder(folder: Path, package: str, rest: str) -> Iterator[Path]:
 
 
 def order(definitions: dict[str, Definition], name: str) -> list[Definition]:
-    """Return the definitions of a message and of all nested messages, each after the definitions that it uses.
+    """Return the definitions of a message and of all nested messages; each definition follows the definitions that it
+    uses.
 
     Raises UsageError if a message contains itself.
     """

@@ -1,6 +1,6 @@
 """Reads `.idl` definitions.
 
-ROS 2's own parser parses an `.idl` file, and hopmeter writes a `.msg` or `.srv` file with the same fields.
+ROS 2's own parser reads an `.idl` file, and hopmeter then writes a `.msg` or `.srv` file with the same fields.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ REMEDY = "run `hopmeter build ros2`, or source a ROS 2"
 
 
 def convert(file: Path) -> Path:
-    """Return the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` with the fields of an `.idl` file. The converted
-    file is written only once.
+    """Return the file `PACKAGE/msg/TYPE.msg` or `PACKAGE/srv/TYPE.srv` with the fields of an `.idl` file. Each `.idl`
+    file is converted only once, because the converted file is stored.
 
-    Raises UsageError if no ROS 2 is available to parse the file, or if the content of the file is not supported.
+    Raises UsageError if no ROS 2 installation can parse the file, or if the file contains unsupported constructs.
     """
     text = read_definition(file)
     digest = blake2b(text.encode() + PROGRAM.read_bytes(), digest_size=8).hexdigest()
@@ -74,9 +74,9 @@ def _parse(text: str, file: Path) -> dict[str, str]:
 
 
 def _places() -> Iterator[str]:
-    """Yield each directory that contains ROS 2's parser.
+    """Yield each directory that contains ROS 2's IDL parser.
 
-    The sourced ROS 2 precedes the ROS 2 installations that hopmeter has created.
+    The sourced ROS 2 comes before the ROS 2 installations that hopmeter has created.
     """
     prefixes = [Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(":") if each]
     for prefix in (*prefixes, *sorted(paths.environment_folder().glob("*"))):

@@ -1,5 +1,5 @@
-"""Reads an `.idl` file from stdin with ROS 2's rosidl_parser, and prints the definition's name and its text as in a
-`.msg` or `.srv` file. The arguments are the directories to search for the parser.
+"""Reads an `.idl` file from stdin with ROS 2's rosidl_parser, and prints the definition's name and `.msg` or `.srv`
+text. The program's arguments are the directories to search for the parser.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class RefusedError(Exception):
 
 
 class Text:
-    """Builds the text of a definition from the fields of its structures."""
+    """Builds the `.msg` or `.srv` text of a definition from the fields of the definition's structures."""
 
     def __init__(self, content: Any) -> None:
         messages = content.get_elements_of_type(idl.Message)
@@ -86,7 +86,7 @@ class Text:
 
 
 def main() -> int:
-    """Print the definition as JSON, or the reason why it is rejected, and return the exit code."""
+    """Print the definition, or the reason for rejecting it, as JSON, and return the exit code."""
     try:
         found = Text(parse_idl_string(sys.stdin.read()))
     except RefusedError as refused:

@@ -45,7 +45,7 @@ MOST_BYTES = 1 << 28
 
 
 class _LineError(Exception):
-    """Raised for an invalid line in a definition, with the reason and the remedy."""
+    """Raised for an invalid line in a definition; the error states the reason and what the user can do."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, remedy)
@@ -96,7 +96,7 @@ def parse(text: str, name: str, file: str) -> Definition:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and content of each line, without comments and empty lines."""
+    """Yield the number and content of each line, without comments; empty lines are skipped."""
     for number, line in enumerate(text.splitlines(), 1):
         if content := _without_comment(line).strip():
             yield number, content
@@ -197,7 +197,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def parse_scalar(kind: FieldType, text: str) -> Any:
-    """Return the value that a text represents in a primitive type."""
+    """Parse a text as a value of a primitive type."""
     if kind.name in (STRING, WIDE):
         value = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
         if kind.text_bound and len(value.encode()) > kind.text_bound:

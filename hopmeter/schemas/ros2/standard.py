@@ -1,4 +1,4 @@
-"""Provides the definitions of the messages that ROS 2 ships, as files. The definitions come from the Python package
+"""Writes the definitions of the messages that ROS 2 ships to files. The definitions come from the Python package
 `rosbags`."""
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ BASE, NAMED, ARRAY, SEQUENCE = range(1, 5)
 
 @functools.cache
 def standard_folder() -> Path:
-    """Return the directory with the definitions of the messages that ROS 2 ships. The files are written once for each
-    version of rosbags.
+    """Return the directory with the definitions of the messages that ROS 2 ships. The definition files are written once
+    for each version of rosbags.
 
     Raises UsageError if rosbags is not installed.
     """
@@ -47,7 +47,7 @@ def standard_folder() -> Path:
 
 
 def is_standard(file: Path) -> bool:
-    """Return whether a file is one of the definitions in `standard_folder`, which every host writes for itself."""
+    """Return whether a file is in `standard_folder`, which each host writes for itself."""
     return file.parent.parent.parent.name.startswith(f".{RELEASE}-")
 
 

@@ -1,4 +1,4 @@
-"""Represents ROS 2 message types by the text of their definitions, and compares the types with a ROS 2 installation."""
+"""Represents ROS 2 message types by their definition texts, and compares these types with a ROS 2 installation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCED = "source the ROS 2 that has your packages"
 
 @dataclass(frozen=True)
 class RosType:
-    """A message type or a service, with the definitions of all nested types."""
+    """A message type or service type, with the definitions of all nested types."""
 
     name: str
     """The full name, such as `nav_msgs/msg/Odometry` or `nav_msgs/srv/GetMap`."""
@@ -34,7 +34,8 @@ class RosType:
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
-        """Return the definitions in dependency order. Raises UsageError if a definition is missing or invalid."""
+        """Return the definitions of the type and of all nested types in dependency order. Raises UsageError if a
+        definition is missing or invalid."""
         named = ((name, text, f"the definition of {name}") for name, text in self.texts.items())
         parsed = {each.name: each for words in named for each in parse_all(words[1], words[0], words[2])}
         needed = {field.type.name for each in parsed.values() for field in each.messages()}
@@ -46,7 +47,7 @@ class RosType:
 
     @property
     def is_service(self) -> bool:
-        """Return whether the type is a service, which has a request and a response."""
+        """Return whether the type is a service type, which has a request and a response."""
         return is_service(self.name)
 
     @property
@@ -58,7 +59,7 @@ class RosType:
     def messages(self) -> dict[str, Definition]:
         """Return the definitions of the messages for which a ROS 2 installation must provide code.
 
-        A service's own request and response are excluded, because hopmeter generates a service with the same fields.
+        A service's own request and response are excluded, because hopmeter generates a service with identical fields.
         """
         parts = parts_of(self.name) if self.is_service else []
         return {name: each for name, each in self.definitions.items() if name not in parts}
@@ -75,7 +76,7 @@ class RosType:
 
     @property
     def is_bounded(self) -> bool:
-        """Return whether the size of an encoded message is limited."""
+        """Return whether an encoded message has a maximum size."""
         return all(_has_limit(field.type) for each in self.definitions.values() for field in each.fields)
 
 
@@ -91,12 +92,12 @@ def _has_limit(kind: FieldType) -> bool:
 
 
 def package_of(name: str) -> str:
-    """Return the package in a full name, such as `nav_msgs` for `nav_msgs/msg/Odometry`."""
+    """Return the package that a full name starts with, such as `nav_msgs` for `nav_msgs/msg/Odometry`."""
     return name.partition("/")[0]
 
 
 def payload_type(payload: str) -> RosType:
-    """Return the ROS 2 type of a payload. Raises UsageError if the payload has no ROS 2 type."""
+    """Return the ROS 2 type that a payload names. Raises UsageError if the payload names no ROS 2 type."""
     schema = find_schema(payload, CODEC)
     texts = {name.rpartition(".")[0]: read_text(file) for name, file in schema.imports.files.items()}
     return RosType(next(iter(texts)), texts)
@@ -109,8 +110,8 @@ def has_type(payload: str) -> bool:
 
 
 def split_definitions(name: str, text: str) -> RosType:
-    """Return the type that the definition text of a recording describes. The text contains the type's own definition,
-    followed by the definitions of all nested types.
+    """Return the type that a recording describes with a definition text. The definition text contains the type's own
+    definition, followed by the definitions of all nested types.
 
     Raises UsageError if a definition is missing or invalid.
     """
@@ -133,7 +134,7 @@ def full_name(text: str) -> str:
 
 
 def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
-    """Return a type as a ROS 2 installation defines it. Raises UsageError if the installation lacks the type."""
+    """Return the type as a ROS 2 installation defines it. Raises UsageError if the installation lacks the type."""
     found: dict[str, str] = {}
     waiting = [full_name(name)]
     while waiting:
@@ -149,7 +150,7 @@ def read_installed(name: str, prefixes: Sequence[Path]) -> RosType:
 
 
 def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
-    """Return the definition file of a type from the first installation prefix that contains one, or None."""
+    """Return a type's definition file from the first installation prefix that contains such a file, or None."""
     package, kind, word = name.split("/")
     for folder in (prefix / "share" / package / kind for prefix in prefixes):
         for file in (folder / f"{word}.msg", folder / f"{word}.idl"):
@@ -159,9 +160,9 @@ def installed_file(name: str, prefixes: Iterable[Path]) -> Path | None:
 
 
 def missing_packages(wanted: RosType, prefixes: Sequence[Path]) -> list[str]:
-    """Return the packages that an installation lacks, in build order.
+    """Return the packages that a ROS 2 installation lacks, in build order.
 
-    Raises UsageError if the installation has one of the packages, but defines a type differently.
+    Raises UsageError if the installation contains one of these packages, but defines one of its types differently.
     """
     missing = [each for each in wanted.packages if not any((one / "share" / each / "msg").is_dir() for one in prefixes)]
     for name, definition in wanted.messages.items():

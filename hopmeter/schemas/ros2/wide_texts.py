@@ -1,6 +1,6 @@
-"""Replaces wstring fields with messages that have the same CDR encoding.
+"""Replaces wstring fields with nested messages whose CDR encoding is identical.
 
-ROS 2 encodes a wstring like a list of integers: the number of its UTF-16 code units, followed by each unit in 32 bits.
+ROS 2 encodes a wstring like a list of integers: first the number of UTF-16 code units, then each code unit in 32 bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UNITS = "units"
 def replace_wide_texts(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
     """Return the definitions after replacing each wstring with a message that contains the wstring's code units.
 
-    The definitions of the new messages come first, followed by the given definitions in their order.
+    The definitions of the new messages come first, followed by the given definitions in unchanged order.
     """
     wide: dict[str, Definition] = {}
     found = {name: _replace_in(each, wide) for name, each in definitions.items()}

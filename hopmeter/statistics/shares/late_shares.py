@@ -1,6 +1,6 @@
 """Estimate the share of late messages, with an interval that accounts for late messages clustering within trials.
 
-All arrays have the axes trial and threshold, or only threshold. docs/method.md explains the method.
+All arrays have the axes trial and threshold, or only the axis threshold. docs/method.md explains the method.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MOST_TIMES = 1000
 
 @dataclass(frozen=True)
 class Dispersion:
-    """The overdispersion of the number of late messages between trials.
+    """The overdispersion of the numbers of late messages in trials.
 
     `factor` is the variance between trials of the number of late messages, divided by the variance to expect if
     messages were late independently. The factor is at least 1. `freedom` contains the degrees of freedom of each
-    factor. If a few trials cause most of the variance, `freedom` is less than the number of trials minus 1.
+    factor. If a few trials cause most of the variance, `freedom` is smaller than the number of trials minus 1.
     """
 
     factor: Floats
@@ -30,7 +30,8 @@ class Dispersion:
 
 
 def measure_dispersion(late: Floats, counts: Floats) -> Dispersion:
-    """Measure the overdispersion of `late` at each threshold. `counts` is the number of messages in each trial."""
+    """Measure the overdispersion of the numbers of late messages in `late` at each threshold. `counts` contains the
+    number of messages in each trial."""
     total, trials = counts.sum(), len(counts)
     share = late.sum(axis=0) / total
     excess = late - counts[:, None] * share
@@ -67,12 +68,11 @@ def late_share_interval(late: Sequence[int], counts: Sequence[int], alpha: float
 
 
 def trials_needed(late: float, count: float, trials: int, seen: Dispersion, limit: float, alpha: float) -> int | None:
-    """Return how many trials are needed to show that the share of late messages is above or below a limit, if the share
-    stays the same.
+    """Return how many trials are needed to show that the share of late messages is above or below a limit.
 
-    `late` and `count` are the mean numbers, per trial, of late messages and of all messages. The means and the
-    dispersion `seen` come from the `trials` trials so far. Return None if more than `MOST_TIMES * trials` trials would
-    be needed.
+    `late` and `count` are the mean numbers, per trial, of late messages and of all messages; these means are assumed to
+    stay the same. These means and the dispersion `seen` come from the `trials` trials so far. Return None if more than
+    `MOST_TIMES * trials` trials are needed.
     """
     many = np.unique(np.geomspace(trials, MOST_TIMES * trials, 400).astype(int))
     later = Dispersion(seen.factor, np.maximum(seen.freedom * (many - 1) / max(trials - 1, 1), 1.0))

@@ -19,10 +19,10 @@ Run = Sequence[ShareTrial]
 
 @dataclass(frozen=True)
 class ShareRuns:
-    """The log odds of the old side, and the difference between the log odds of the two sides.
+    """The log odds of the old side, and the difference between the log odds of the old and the new side.
 
-    `errors` contains two standard errors of the difference: one from the variance between runs, and one from the
-    variance within runs. `freedoms` contains the degrees of freedom of these two standard errors.
+    `errors` contains two standard errors of this difference: one from the variance between runs, and one from the
+    variance within runs. `freedoms` contains the degrees of freedom of the two standard errors.
     """
 
     old: float
@@ -32,7 +32,8 @@ class ShareRuns:
 
 
 def compare_share_runs(old: Sequence[Run], new: Sequence[Run]) -> ShareRuns:
-    """Compare the runs of two sides. Both sides together need at least three runs, each with at least one message."""
+    """Compare the shares in old runs with the shares in new runs. The old and the new side together need at least three
+    runs, each with at least one message."""
     before, after = ([_log_odds(run) for run in side] for side in (old, new))
     freedom = len(old) + len(new) - 2
     squares = sum((each - fmean(side)) ** 2 for side in (before, after) for each in side)
@@ -53,8 +54,8 @@ def _log_odds(run: Run) -> float:
 
 
 def _variance(run: Run) -> float:
-    """Return the variance of a run's log odds, estimated from its trials, but at least the variance of independent
-    messages."""
+    """Return the variance of a run's log odds, estimated from the run's trials, but at least the variance of
+    independent messages."""
     events, messages = _sums(run)
     some, others = events + 0.5, messages - events + 0.5
     squares = sum((each.events - events / messages * each.messages) ** 2 for each in run)

@@ -14,7 +14,7 @@ from hopmeter.statistics.single_pairs import Question, compare_single_pairs
 
 @dataclass(frozen=True)
 class ShareTrial:
-    """One trial of a cell: how many of its messages had an event, such as a missed deadline."""
+    """One trial of a cell: the number of messages that had an event, such as a missed deadline."""
 
     cell: str
     round: int
@@ -25,8 +25,8 @@ class ShareTrial:
 
 @dataclass(frozen=True)
 class ShareDifference:
-    """The difference between the shares of two cells, averaged over rounds, with its standard error and degrees of
-    freedom. `counts_p_value` is the p-value of a test of the counts over all rounds."""
+    """The difference between the shares of two cells, averaged over rounds, with the standard error and degrees of
+    freedom. `counts_p_value` is the p-value of the test that compares event counts summed over all rounds."""
 
     difference: float
     error: float
@@ -38,7 +38,7 @@ def compare_shares(trials: Iterable[ShareTrial], pairs: Iterable[tuple[str, str]
     """Compare the shares of pairs of cells by rounds. In each result, `a` is the cell with the smaller share, and
     `difference` is the share of `b` minus the share of `a`.
 
-    A difference is significant only if both the test of the rounds and the test of the counts find it significant. The
+    A difference is significant only if two tests agree: the test of the rounds and the test of the summed counts. The
     test of the rounds accounts for the variance between trials. The test of the counts accounts for the randomness of
     few events, even if all rounds happen to be similar.
     """
@@ -70,8 +70,8 @@ def _question(one: str, other: str, trials: Sequence[ShareTrial]) -> Question:
 
 
 def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
-    """Return whether any two cells have enough events for their counts to differ significantly at the level `alpha`
-    (Tarone 1990)."""
+    """Return whether any two cells have enough events for a significant difference at the level `alpha` (Tarone
+    1990)."""
     sums: dict[str, tuple[int, int]] = {}
     for each in trials:
         events, messages = sums.get(each.cell, (0, 0))
@@ -84,10 +84,10 @@ def can_differ(trials: Iterable[ShareTrial], alpha: float) -> bool:
 
 
 def counts_p_value(events: Sequence[int], messages: Sequence[int]) -> float:
-    """Return the two-sided p-value of a binomial test of how the events are divided between two cells. If most messages
-    had the event, the test uses the numbers of messages without the event.
+    """Return the two-sided p-value of a binomial test on how many of the events each of two cells had. If most messages
+    had the event, the test counts the messages without the event.
 
-    The test treats messages as independent. If the share is not small, the p-value is conservative.
+    The binomial test treats messages as independent. If the share of events is not small, the p-value is conservative.
     """
     if 2 * sum(events) > sum(messages):
         events = [many - each for many, each in zip(messages, events, strict=True)]

@@ -1,7 +1,6 @@
-"""Compute the interval of a high percentile from trials that are each too short to resolve the percentile.
-
-p99 is below a threshold if and only if less than 1 % of the messages are later than the threshold. A lost message is
-later than any threshold. docs/method.md explains the method.
+"""Compute the interval of a high percentile from trials that are each too short to resolve the percentile. p99 is below
+a threshold if and only if less than 1 % of the messages are later than the threshold. A lost message is later than any
+threshold. docs/method.md explains the method.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ Samples = NDArray[Any]
 
 @dataclass(frozen=True)
 class Tail:
-    """The late messages of each trial. The thresholds are in descending order, so the numbers of late messages increase
-    along the axis."""
+    """The numbers of late messages in each trial at several thresholds. The thresholds are in descending order, so the
+    numbers of late messages increase along the threshold axis."""
 
     beyond: float
     """The share of messages beyond the percentile, such as 0.01 for p99."""
@@ -43,10 +42,10 @@ class Tail:
 
     @cached_property
     def dispersion(self) -> Dispersion:
-        """Return the dispersion to use at each threshold.
+        """Return the dispersion that the interval uses at each threshold.
 
-        The dispersion is the larger of two values: the dispersion near the threshold, and the dispersion at the
-        threshold that twice the allowed number of messages exceed.
+        This is the larger of the dispersion near the threshold and the dispersion where twice the allowed number of
+        messages are late.
         """
         raw = measure_dispersion(self.late, self.counts)
         near = np.maximum(np.arange(len(self.thresholds)), self._first_with(LEAST_LATE))
@@ -56,30 +55,29 @@ class Tail:
         )
 
     def _first_with(self, late: float) -> int:
-        """Return the index of the first threshold that at least `late` messages exceed. If every threshold is exceeded
-        by fewer messages, return the index of the last threshold."""
+        """Return the index of the first threshold at which at least `late` messages are late. If fewer messages are
+        late at every threshold, return the index of the last threshold."""
         return min(int(np.searchsorted(self.late.sum(axis=0), late)), len(self.thresholds) - 1)
 
     def bounds(self, alpha: float) -> tuple[float, float]:
-        """Return the interval of the percentile. A bound is infinite if there are too few messages or too many lost
-        messages."""
+        """Return the confidence interval of the percentile. A bound is infinite if there are too few messages or too
+        many lost messages."""
         low, high = share_interval(self.late.sum(axis=0), self.counts.sum(), self.dispersion, alpha)
         few = int(np.logical_and.accumulate(high < self.beyond).sum())
         many = int(np.logical_and.accumulate((low > self.beyond)[::-1]).sum())
         return self._lower_end(many), float(self.thresholds[few - 1]) if few else self._beyond_all(float(high[0]))
 
     def _lower_end(self, many: int) -> float:
-        """Return the lower bound: the smallest value above the `many` lowest thresholds, each of which too many
-        messages exceed."""
+        """Return the lower bound, which is just above the highest of the `many` lowest thresholds; too many messages
+        are later than each of these."""
         if many == len(self.thresholds):
             return math.inf
         return float(np.nextafter(self.thresholds[-many], math.inf)) if many else -math.inf
 
     def _beyond_all(self, share: float) -> float:
-        """Return the upper bound if a `share` of the messages may be later than all observed messages.
+        """Return the upper bound for the case that up to `share` of the messages are later than all observed messages.
 
-        The tail is extrapolated under the assumption that doubling a threshold at least halves the number of later
-        messages.
+        The extrapolation of the tail assumes that doubling a threshold at least halves the number of later messages.
         """
         return float(self.thresholds[0]) * share / self.beyond if self._is_extensible else math.inf
 
@@ -89,7 +87,7 @@ class Tail:
 
     def trials_needed(self, threshold: float, alpha: float) -> int | None:
         """Return how many trials are needed to show on which side of a threshold the percentile is, if the shares stay
-        the same. Return None if the number is too large."""
+        constant. Return None if too many trials are needed."""
         at = min(int(np.searchsorted(-self.thresholds, -threshold)), len(self.thresholds) - 1)
         seen = Dispersion(self.dispersion.factor[at], self.dispersion.freedom[at])
         times = max(threshold / self.thresholds[0], 1.0) if self._is_extensible else 1.0
@@ -113,10 +111,10 @@ def _later_than(samples: Samples, thresholds: Floats) -> NDArray[np.intp]:
 
 
 def _thresholds(samples: Floats, beyond: float) -> Floats:
-    """Return thresholds in descending order, starting at the largest sample. The largest samples are all included, but
-    from the smaller samples only some are selected.
+    """Return thresholds in descending order, starting with the largest sample. All of the largest samples become
+    thresholds, but only some of the smaller samples do.
 
-    The value just below each chosen sample is also a threshold, because many samples may be equal.
+    Each chosen sample adds another threshold just below the sample, because many samples may be equal.
     """
     deepest = min(len(samples), math.ceil(SEARCHED * beyond * len(samples)) + LEAST_LATE)
     ordered = np.sort(np.partition(samples, len(samples) - deepest)[len(samples) - deepest :])[::-1]

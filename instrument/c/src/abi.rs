@@ -7,7 +7,7 @@
 
 use std::ffi::{c_char, c_void};
 
-/// The version of this interface. A node works only with a library of the same version.
+/// The version of this interface. A node works only with an instrument library of the same ABI version.
 pub const ABI_VERSION: u32 = 5;
 
 /// The length of a frame's header, in bytes.
@@ -18,12 +18,12 @@ pub const SENT_AT: usize = 40;
 /// The length of a label in bytes. A label is the part of a header that a typed message carries as text.
 pub const LABEL_BYTES: usize = 56;
 
-/// Success. For a send: the transport accepted the frame.
+/// Success. A send returns this value if the transport accepted the frame.
 pub const ACCEPTED: i32 = 0;
-/// The transport cannot accept the frame without waiting.
+/// A send returns this value if the transport cannot accept the frame without waiting.
 pub const BUSY: i32 = 1;
-/// The function has failed; a failed poll also returns this value. The failing function must call `Error.put` before it
-/// returns.
+/// The called function has failed; a poll that fails also returns this value. The failing function must call
+/// `Error.put` before it returns.
 pub const FAILED: i32 = -1;
 
 /// UTF-8 text with a length and no terminator. The reader replaces invalid UTF-8 sequences.
@@ -34,8 +34,8 @@ pub struct Text {
     pub bytes: usize,
 }
 
-/// Receives the reason and the remedy when a function fails. The reason and the remedy are copied. An empty remedy
-/// means that none is known.
+/// Receives the reason and the remedy when a function fails. The instrument copies both texts during the call. An empty
+/// remedy means that the adapter knows no remedy.
 #[repr(C)]
 pub struct Error {
     pub context: *mut c_void,
@@ -80,7 +80,7 @@ pub struct Settings(pub(crate) hopmeter_instrument::Setup);
 /// The setup that an adapter receives when its transport is opened. The setup is valid until the transport is closed.
 #[repr(C)]
 pub struct Setup {
-    /// A name that no other run on this machine has. The name of every object that an adapter creates outside
+    /// The run's name, which no other run on this machine has. The name of every object that an adapter creates outside
     /// `directory` must contain the run's name.
     pub run: Text,
     /// A private directory for this trial's socket files, with a short path.
@@ -96,15 +96,15 @@ pub struct Setup {
     pub settings: *const Settings,
 }
 
-/// A link, which is one hop of a message. One link end binds the link, and all other link ends connect to the address
-/// of the binding end.
+/// A link, which carries messages over one hop. One link end binds the link, and all other link ends connect to the
+/// address of the binding end.
 #[repr(C)]
 pub struct Link {
-    /// A name that is unique on this machine and consists of `[a-z0-9_]`.
+    /// The link's name, which is unique on this machine and consists of `[a-z0-9_]`.
     pub name: Text,
-    /// The address of the binding end. Empty for the binding end itself.
+    /// The address of the link end that binds the link; empty for the binding end itself.
     pub address: Text,
-    /// The number of receivers that connect before the first message.
+    /// The number of receivers that connect before the first message is sent.
     pub receivers: u32,
     /// The kind of payload that the messages of this link carry.
     pub payload: PayloadKind,
@@ -113,12 +113,12 @@ pub struct Link {
     pub height: u32,
     /// The size in bytes of the largest frame of this link, including the header.
     pub frame_bytes: usize,
-    /// How this end waits for messages, or for replies if it is a client. For a publisher: how the link's receivers
+    /// How this link end waits for messages; a client waits for replies. For a publisher: how the link's receivers
     /// wait.
     pub wait: Wait,
-    /// The transport's own message type for this link. Empty if the link has none.
+    /// The transport's own message type for the messages of this link. Empty if the link has none.
     pub message_type: Text,
-    /// The directory of the code that was generated for this type. Empty if no code was generated.
+    /// The directory of the code that was generated for `message_type`, or empty if no code was generated.
     pub message_code: Text,
     /// The file with the encoded message if the transport encodes the message itself; empty otherwise.
     pub message_object: Text,
@@ -140,13 +140,13 @@ pub struct FrameMut {
 pub struct Fill {
     pub context: *mut c_void,
     pub call: extern "C" fn(context: *mut c_void, frame: FrameMut),
-    /// Where to write the sent time. As its last step before sending, after `call`, the adapter reads the clock, and
-    /// writes the time here and at the offset `SENT_AT` of the header. Null if the header already contains the sent
-    /// time.
+    /// Where to write the sent time. After `call`, as the last step before sending, the adapter reads the clock. The
+    /// adapter writes this time here and at the offset `SENT_AT` of the header. This pointer is null if the header
+    /// already contains the sent time.
     pub sent_ns: *mut i64,
 }
 
-/// A received frame, which is valid until the function that receives it returns.
+/// A received frame, which is valid until the function to which it is passed returns.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Received {
@@ -155,7 +155,7 @@ pub struct Received {
     pub header_bytes: usize,
     pub payload: *const u8,
     pub payload_bytes: usize,
-    /// The transport's own message, which `forward` of the same adapter can send. The pointer may be null.
+    /// The transport's own message, which the adapter's `forward` function can send. The pointer may be null.
     pub native: *const c_void,
     /// Retains the bytes of `native` beyond the call. The function pointer may be null.
     pub keep: Option<extern "C" fn(native: *const c_void) -> FrameHolder>,

@@ -1,13 +1,14 @@
 //! Defines the function tables that an adapter provides: the C form of the instrument's `contract.rs`.
 //!
-//! Every table belongs to one object. The last call is `close`, which destroys the object. The documentation of a
-//! function says whether its pointer may be null. If a pointer is null, the instrument uses the contract's default.
+//! Every function table belongs to one object of the adapter, such as a publisher. The instrument calls `close` last,
+//! and `close` destroys the object. The documentation of a function says whether the pointer to this function may be
+//! null. If a function pointer is null, the instrument uses the default implementation from `contract.rs`.
 
 use std::ffi::{c_char, c_void};
 
 use crate::abi::{Error, FactsOut, Fill, Handle, Link, OnFrame, OnRequest, Received, Setup, Shared, Take, TextOut};
 
-/// One transport in one process. The threads of all endpoints call these functions.
+/// One transport in one process. The threads of all endpoints call the functions of this table.
 #[repr(C)]
 pub struct TransportCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -19,7 +20,7 @@ pub struct TransportCalls {
     /// Connects a subscriber that the instrument polls. The call may block. The pointer may be null.
     pub subscriber:
         Option<extern "C" fn(object: *mut c_void, link: *const Link, out: *mut Subscriber, error: *const Error) -> i32>,
-    /// Connects a subscriber that calls `on_frame`. The call may block. Frames may arrive before this function returns.
+    /// Connects a subscriber that calls `on_frame`. The call may block. Frames may arrive before `subscribe` returns.
     /// The pointer may be null.
     pub subscribe: Option<
         extern "C" fn(
@@ -51,7 +52,8 @@ pub struct Transport {
 #[repr(C)]
 pub struct PublisherCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Returns the address that receivers connect to. The pointer may be null if receivers need only the link's name.
+    /// Returns the address that receivers connect to. The function pointer may be null if receivers need only the
+    /// link's name to connect.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
     /// Sends one frame of 64 + `payload_bytes` bytes, which `fill` writes. The call must not block unless the manifest
     /// allows blocking.
@@ -59,7 +61,7 @@ pub struct PublisherCalls {
     /// Sends a payload from the caller's memory. The pointer may be null.
     pub send_parts:
         Option<extern "C" fn(object: *mut c_void, header: *const u8, payload: Shared, error: *const Error) -> i32>,
-    /// Forwards a received frame unchanged. If null, the instrument sends a copy.
+    /// Forwards a received frame unchanged. If this function pointer is null, the instrument sends a copy of the frame.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
 }
 
@@ -74,8 +76,9 @@ pub struct Publisher {
 #[repr(C)]
 pub struct SubscriberCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Passes the frames that have arrived to `take`, and returns their number. With `spin`, checks once without
-    /// sleeping. With `block`, sleeps until a frame arrives or about the timeout has passed.
+    /// Passes the frames that have arrived to `take`, and returns the number of these frames. If the receiver waits
+    /// with `spin`, the function checks once for frames and does not sleep. If the receiver waits with `block`, the
+    /// function sleeps until a frame arrives or about `timeout_ns` has passed.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -86,8 +89,8 @@ pub struct Subscriber {
     pub calls: *const SubscriberCalls,
 }
 
-/// A receiver that delivers frames to a callback. `close` waits for a running callback, and no callback starts
-/// afterwards.
+/// A receiver that delivers frames to a callback. `close` waits until a running callback has returned, and no callback
+/// starts after `close`.
 #[repr(C)]
 pub struct SubscriptionCalls {
     pub close: extern "C" fn(object: *mut c_void),
@@ -104,11 +107,13 @@ pub struct Subscription {
 #[repr(C)]
 pub struct ClientCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Sends a request. The rules of a publisher's `send` apply.
+    /// Sends a request. The function follows the same rules as the `send` of a publisher.
     pub start: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
-    /// Forwards a received request as a new call. If null, the instrument sends a copy.
+    /// Forwards a received request as a new call. If this function pointer is null, the instrument sends a copy of the
+    /// request.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
-    /// Passes the replies that have arrived to `take`. The rules of a subscriber's `poll` apply.
+    /// Passes the replies that have arrived to `take`. The function follows the same rules as the `poll` of a
+    /// subscriber.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, take: Take, error: *const Error) -> i64,
 }
 
@@ -123,12 +128,14 @@ pub struct Client {
 #[repr(C)]
 pub struct ServerCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Returns the address that clients connect to. The pointer may be null if clients need only the link's name.
+    /// Returns the address that clients connect to. The function pointer may be null if clients need only the link's
+    /// name to connect.
     pub address: Option<extern "C" fn(object: *mut c_void, out: *const TextOut)>,
-    /// Passes the requests that have arrived to `handle`. The rules of a subscriber's `poll` apply.
+    /// Passes the requests that have arrived to `handle`. The function follows the same rules as the `poll` of a
+    /// subscriber.
     pub poll: extern "C" fn(object: *mut c_void, timeout_ns: i64, handle: Handle, error: *const Error) -> i64,
-    /// Starts to handle requests on a thread of the transport. The instrument closes the subscription before the
-    /// server, and makes no other call to the server until then. The pointer may be null.
+    /// Starts to handle requests on a thread of the transport. While the returned subscription is open, the instrument
+    /// makes no other call to the server; it closes the subscription before the server. The pointer may be null.
     pub serve: Option<
         extern "C" fn(object: *mut c_void, on_request: OnRequest, out: *mut Subscription, error: *const Error) -> i32,
     >,
@@ -146,9 +153,10 @@ pub struct Server {
 #[repr(C)]
 pub struct ReplierCalls {
     pub close: extern "C" fn(object: *mut c_void),
-    /// Sends the reply. The rules of a publisher's `send` apply.
+    /// Sends the reply. The function follows the same rules as the `send` of a publisher.
     pub reply: extern "C" fn(object: *mut c_void, payload_bytes: usize, fill: Fill, error: *const Error) -> i32,
-    /// Sends a received frame as the reply. If null, the instrument sends a copy through `reply`.
+    /// Sends a received frame as the reply. If this function pointer is null, the instrument sends a copy through
+    /// `reply`.
     pub forward: Option<extern "C" fn(object: *mut c_void, received: *const Received, error: *const Error) -> i32>,
     /// Returns a replier that any thread can use after the handler has returned. The replier's object is null if the
     /// adapter offers no deferred replies. The pointer may be null.
@@ -172,7 +180,7 @@ pub struct Adapter {
     pub transport: *const c_char,
     pub compiler: *const c_char,
     pub flags: *const c_char,
-    /// Returns the library's version. The instrument calls this function before it opens a transport.
+    /// Returns the library's version. The instrument calls this function before it calls `open`.
     pub version: extern "C" fn(out: *const TextOut),
     /// Opens the transport for one trial.
     pub open: extern "C" fn(setup: *const Setup, out: *mut Transport, error: *const Error) -> i32,

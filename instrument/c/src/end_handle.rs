@@ -1,6 +1,6 @@
 //! Owns an adapter's object together with its function table. Dropping the handle closes the object.
 
-/// Declares a type that owns one kind of link end.
+/// Declares the type that owns an open publisher, subscriber, client or server.
 macro_rules! end_handle {
     ($name:ident, $raw:ty, $calls:ty) => {
         pub struct $name($raw);

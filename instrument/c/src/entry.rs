@@ -34,7 +34,7 @@ pub unsafe extern "C" fn hopmeter_main(argc: c_int, argv: *const *const c_char, 
     c_int::from(run(adapter, arguments) != ExitCode::SUCCESS)
 }
 
-/// Sets the copy function of the adapter's library, which relays and servers with the work `copy:…:own` use. Call this
+/// Sets the adapter library's copy function, which relays and servers use if their work is `copy:…:own`. Call this
 /// function before `hopmeter_main`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopmeter_copy_with(copy: unsafe extern "C" fn(to: *mut c_void, from: *const c_void, bytes: usize)) {

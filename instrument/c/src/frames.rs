@@ -7,8 +7,8 @@ use hopmeter_instrument::contract::{FrameMut, Keep, Received, Sent, copy_on, cou
 use crate::abi;
 use crate::text::slice;
 
-/// The adapter's own message. The message can only return to the adapter that it came from, because a node has only one
-/// adapter.
+/// The adapter's own message. A node has only one adapter, so this message can return only to the adapter that it came
+/// from.
 struct Native(*const c_void);
 
 /// A frame that the adapter received, converted to the instrument's type.
@@ -83,7 +83,7 @@ pub fn lend(received: &Received<'_>) -> abi::Received {
 }
 
 /// Copies a received frame into a frame that the adapter sends, and counts the copy. The header of `received` has 64
-/// bytes, and both payloads have the same length.
+/// bytes, and the payloads of both frames have the same length.
 ///
 /// # Safety
 /// Both frames must be valid during the call.

@@ -15,14 +15,14 @@ use crate::calls;
 use crate::frames::{CReceived, frame_mut};
 use crate::rpc::CReplier;
 
-/// A closure that is loaned for one call, and the panic that ended the call, if any.
+/// A closure that is loaned for one call, and the panic that the closure raised, if any.
 pub struct Loan<F> {
     closure: F,
     panicked: Option<Box<dyn Any + Send>>,
 }
 
 impl<F> Loan<F> {
-    /// Passes `closure` to `call`, as the context for one of the functions below.
+    /// Passes a pointer to `closure` to `call`; one of the functions below then receives this pointer as its context.
     pub fn loan_to<T>(closure: F, call: impl FnOnce(*mut c_void) -> T) -> T {
         let mut loan = Self { closure, panicked: None };
         let answer = call((&raw mut loan).cast());

@@ -54,8 +54,8 @@ impl contract::Server for CServer {
     }
 }
 
-/// A server that the transport calls. Rust drops fields in declaration order, so the subscription is dropped before the
-/// server.
+/// A server whose request handler runs on the transport's threads. Rust drops fields in declaration order, so the
+/// subscription is dropped before the server.
 struct Serving {
     _subscription: Box<CSubscription>,
     _server: Box<CServer>,

@@ -50,7 +50,7 @@ pub unsafe extern "C" fn hopmeter_setting_double(
     unsafe { answer(out, error, (*settings).0.setting(&setting_name(name))) }
 }
 
-/// Reads a text setting. The text is valid as long as the settings are valid.
+/// Reads a text setting. The text that this function returns is valid as long as the settings are valid.
 ///
 /// # Safety
 /// All pointers must be valid, and `settings` must belong to the adapter's setup.

@@ -15,7 +15,7 @@ use crate::calls;
 use crate::pubsub::{CPublisher, CSubscriber, CSubscription};
 use crate::transport::CTransport;
 
-/// The object of every link end in these tests, which counts how often its link end was closed.
+/// The object of every link end in these tests: a counter of how often the link end was closed.
 type Closed = AtomicUsize;
 
 extern "C" fn close(object: *mut c_void) {
@@ -188,7 +188,7 @@ extern "C" fn version(_: *const abi::TextOut) {}
 
 extern "C" fn close_nothing(_: *mut c_void) {}
 
-/// Succeeds only if the settings equal those of `setup`.
+/// Opening succeeds only if the adapter receives the settings that `setup` defines.
 extern "C" fn open(setup: *const abi::Setup, out: *mut calls::Transport, error: *const abi::Error) -> i32 {
     let setup = unsafe { &*setup };
     let mut depth = 0_i64;

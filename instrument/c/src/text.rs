@@ -50,8 +50,8 @@ pub fn facts(ask: impl FnOnce(*const abi::FactsOut)) -> Vec<(String, String)> {
     all
 }
 
-/// Calls a function that may fail. Also returns a closure that creates the reported error, so that success causes no
-/// overhead.
+/// Calls a function that may fail. The returned closure creates the error that the function reported, so that a
+/// successful call pays nothing for errors.
 pub fn attempt<T>(call: impl FnOnce(*const abi::Error) -> T) -> (T, impl FnOnce() -> Error) {
     extern "C" fn put(context: *mut c_void, what: Text, remedy: Text) {
         let error = Error::new(what.to_owned_text());

@@ -72,7 +72,7 @@ fn payload(kind: PayloadKind) -> (abi::PayloadKind, u32, u32) {
     }
 }
 
-/// Opens a link end with the adapter's function for this kind of link end. Fails if the adapter has no such function.
+/// Calls the adapter's function that opens a publisher, subscriber, client or server. Fails if the adapter has no such function.
 macro_rules! open {
     ($self:ident, $end:ident, $raw:ident, $owner:ident, $link:ident $(, $more:expr)?) => {{
         let open = $self.calls().$end.ok_or_else(|| Error::unsupported(stringify!($end), &$link.name))?;
@@ -83,8 +83,7 @@ macro_rules! open {
 }
 
 impl CTransport {
-    /// Opens a transport with one of the adapter's two functions, one for the real transport and one for the empty
-    /// transport.
+    /// Calls the adapter's function that opens the real transport, or its function that opens the empty transport.
     pub fn open(open: Open, setup: &Setup) -> Result<Self> {
         let setup_copy = OwnedSetup::new(setup)?;
         let mut raw = calls::Transport { object: std::ptr::null_mut(), calls: std::ptr::null() };

@@ -19,7 +19,8 @@ pub unsafe extern "C" fn hopmeter_label(header: *const u8, out: *mut u8) {
     unsafe { out.cast::<[u8; LABEL_BYTES]>().write(typed::label(&*header.cast::<[u8; HEADER_BYTES]>())) }
 }
 
-/// Restores the header that a message carried. If the text is not a label, every receiver rejects the header.
+/// Restores a message's header from the label that the message carried as text. If the text is not a label, every
+/// receiver rejects the header.
 ///
 /// # Safety
 /// `label` must have `label_bytes` bytes, and `out` must have room for a header.

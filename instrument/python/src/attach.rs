@@ -10,8 +10,8 @@ thread_local! {
 
 /// Runs `work` while the thread holds the interpreter lock (GIL).
 ///
-/// The first call on a thread registers the thread with the interpreter until the thread ends. Without the
-/// registration, CPython would create and destroy a thread state for every message.
+/// The first call on a thread registers the thread with the interpreter until the thread ends. Without this
+/// registration, CPython creates and destroys a thread state for every message.
 pub fn attach<R>(work: impl for<'py> FnOnce(Python<'py>) -> R) -> R {
     // Registering fails only while the thread is exiting; each call then creates its own thread state.
     let _ = ANCHOR.try_with(|_| ());

@@ -10,8 +10,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<BackgroundLoad>()
 }
 
-/// Threads that keep each of `cores` busy for a part of the time and together copy memory, until this object is
-/// destroyed.
+/// Threads that keep each of `cores` busy for a part of the time and together copy memory. The threads run until this
+/// object is destroyed.
 #[pyclass(frozen)]
 struct BackgroundLoad(Load);
 

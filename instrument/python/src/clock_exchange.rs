@@ -21,13 +21,14 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(clock_reading, module)?)
 }
 
-/// A thread that answers the clock exchanges of one run, until `stop` is called or this object is destroyed.
+/// A thread that answers the clock exchanges of one run. The thread runs until `stop` is called or this object is
+/// destroyed.
 #[pyclass(frozen)]
 struct ClockResponder(Mutex<Option<clock_exchange::Responder>>);
 
 #[pymethods]
 impl ClockResponder {
-    /// Listens at an IP address. `token` has 16 bytes. With port 0, the system chooses a port.
+    /// Listens at an IP address. `token` has 16 bytes. If the port is 0, the operating system chooses a free port.
     #[new]
     #[pyo3(signature = (host, token, port = 0))]
     fn new(host: &str, token: &[u8], port: u16) -> PyResult<Self> {
@@ -99,7 +100,8 @@ fn describe_exchange<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Boun
 }
 
 /// Reads this host's clocks together. Returns {monotonic_ns, raw_ns, bracket_ns, kernel}, where `kernel` describes how
-/// the kernel corrects its clock. `kernel` is None if the system does not allow programs to read these corrections.
+/// the kernel corrects its clock. `kernel` is None if the system does not allow programs to read the kernel's
+/// corrections.
 #[pyfunction]
 fn clock_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let seen = clock_exchange::read_clocks();

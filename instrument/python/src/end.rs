@@ -1,4 +1,4 @@
-//! Wraps a link end of any kind that a Python adapter opened.
+//! Wraps a publisher, subscriber, client or server that a Python adapter opened.
 
 use hopmeter_instrument::{Error, Result};
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::attach::attach;
 use crate::failure::failure;
 
-/// A link end of a Python adapter, which is closed when this value is dropped. Every error names the link end.
+/// A link end of a Python adapter. Dropping the `End` closes the link end. Every error names the link end.
 pub struct End {
     pub object: Py<PyAny>,
     close: Py<PyAny>,

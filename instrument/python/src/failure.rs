@@ -4,8 +4,8 @@ use hopmeter_instrument::Error;
 use pyo3::prelude::*;
 
 /// Converts an exception to an error of the adapter. An exception with a `remedy`
-/// (`hopmeter.node.contract.AdapterError`) yields an error with the exception's text and remedy. Any other exception
-/// yields an error with the traceback.
+/// (`hopmeter.node.contract.AdapterError`) yields an error with the exception's text and remedy. An exception without a
+/// `remedy` yields an error with the traceback.
 pub fn failure(py: Python<'_>, doing: &str, raised: &PyErr) -> Error {
     match raised.value(py).getattr("remedy").and_then(|remedy| remedy.extract::<String>()) {
         Ok(remedy) => adapter_error(py, doing, raised).remedy(remedy),

@@ -12,7 +12,7 @@ use crate::view::View;
 
 /// A frame to write during one call of `send`, `start` or `reply`.
 struct Order {
-    /// The first call of `fill` takes this value. Later calls find `None`.
+    /// The first call of `fill` takes the frame's `Fill` out of this field. Later calls find `None`.
     fill: Option<Fill<'static>>,
     payload_bytes: usize,
 }

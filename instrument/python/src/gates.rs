@@ -25,7 +25,8 @@ pub struct FrameGate {
 
 #[pymethods]
 impl FrameGate {
-    /// Passes one frame to the role, like `take`. Frames that arrive after the link end is closed are ignored.
+    /// Passes one frame to the role, as the `take` callable does. Frames that arrive after the link end is closed are
+    /// ignored.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn on_frame<'py>(
         &self,
@@ -51,7 +52,8 @@ pub struct RequestGate {
 
 #[pymethods]
 impl RequestGate {
-    /// Passes one request to the role, like `handle`. Requests that arrive after the link end is closed are ignored.
+    /// Passes one request to the role, as the `handle` callable does. Requests that arrive after the link end is closed
+    /// are ignored.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn on_request<'py>(
         &self,
@@ -70,8 +72,8 @@ impl RequestGate {
     }
 }
 
-/// A gate that can be closed permanently. Closing waits for a running call, so the caller must not hold the interpreter
-/// lock.
+/// A gate that can be closed permanently. Closing a gate waits for a running call, so the thread that closes the gate
+/// must not hold the interpreter lock.
 pub trait Gated: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Send + Sync {
     fn close(&self);
 }
@@ -102,11 +104,11 @@ pub fn open_with_gate<'py, G: Gated>(
 
 /// A callback receiver's link end, and its gate.
 ///
-/// The adapter's `close` need not wait for a running call, because closing the gate waits for the call.
+/// The adapter's `close` need not wait for a running callback, because closing the gate already waits for the callback.
 pub struct CallbackSubscription<G: Gated> {
     end: Option<End>,
     gate: Py<G>,
-    /// The server that the link end belongs to. The server is closed after the link end.
+    /// The server whose requests arrive through the link end; the server is closed after the link end.
     _server: Option<Box<PyServer>>,
 }
 

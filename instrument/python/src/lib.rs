@@ -1,8 +1,8 @@
 //! The instrument as the Python module `hopmeter._instrument`.
 //!
-//! The module implements the instrument's contract for a Python adapter's objects. A Python node therefore paces,
-//! timestamps, records and counts with the same code as any other node. The instrument holds the interpreter lock while
-//! Python code runs, and releases it while the instrument waits.
+//! The module implements the instrument's contract for a Python adapter's objects. A Python node paces, timestamps,
+//! records and counts messages with the same code as a node in any other language. The instrument holds the interpreter
+//! lock while Python code runs, and releases it while the instrument waits.
 
 mod attach;
 mod background;
@@ -38,11 +38,12 @@ use crate::transport::PyTransport;
 /// Runs a node with a Python adapter, and returns the node's exit code.
 ///
 /// The callable open(setup) creates the adapter's Transport, and version() returns the library's version. The node
-/// calls `open` and `version` only when needed, so that their failures are reported like any other failure. The
-/// callable open_empty(setup) creates the Transport of `hopmeter.node.empty`. `facts` are added to the node's result.
-/// `works` is true if relays or servers have work to do; other threads of the interpreter may run during this work. The
-/// callable objects(number) creates the codec of the flow with this number (`hopmeter.node.payloads.objects.Objects`),
-/// if the flow's spec names a codec. `arguments` is the node's command line.
+/// calls `open` and `version` only when it needs their results, so that it reports their failures like any other
+/// failure. The callable open_empty(setup) creates the Transport of `hopmeter.node.empty`. `facts` are added to the
+/// node's result. `works` is true if relays or servers have work to do; other threads of the interpreter may run during
+/// this work. The callable objects(number) creates the codec of the flow with this number
+/// (`hopmeter.node.payloads.objects.Objects`), if the flow's spec names a codec. `arguments` is the node's command
+/// line.
 #[pyfunction]
 #[pyo3(signature = (transport, open, open_empty, version, facts, works, arguments, objects = None))]
 #[allow(clippy::too_many_arguments)] // Python passes these arguments by name

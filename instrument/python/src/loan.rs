@@ -9,8 +9,8 @@ use crate::attach::this_thread;
 ///
 /// Python code may store the callable, and call it at any time and on any thread. The callable finds its closure only
 /// during the call that the closure was loaned for, and only on that call's thread. While the closure runs, a nested
-/// call of the callable does not find the closure. The thread holds the interpreter lock throughout, and the closure
-/// belongs to one thread, so relaxed atomic operations are sufficient.
+/// call of the callable does not find the closure. The thread holds the interpreter lock throughout, and only one
+/// thread uses the closure, so relaxed atomic operations are sufficient.
 pub struct Slot<T> {
     loan: AtomicPtr<T>,
     thread: AtomicUsize,
@@ -30,7 +30,7 @@ impl<T> Slot<T> {
         call()
     }
 
-    /// Returns this thread's current loan, if there is one.
+    /// Returns this thread's current loan, or `None` if nothing is loaned.
     pub fn borrow(&self) -> Option<Borrowed<'_, T>> {
         if self.thread.load(Relaxed) != this_thread() {
             return None;
@@ -40,7 +40,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Exclusive use of a loan. While this value exists, no other caller finds the loan.
+/// Exclusive use of a loan. While a `Borrowed` value exists, no other caller finds the loan.
 pub struct Borrowed<'a, T> {
     at: NonNull<T>,
     _then: Restore<'a, T>,

@@ -1,5 +1,5 @@
-//! Implements the instrument's codec trait with Python objects. `hopmeter.node.payloads.objects` encodes, decodes and
-//! compares these objects.
+//! Implements the instrument's codec trait with Python objects, which `hopmeter.node.payloads.objects` encodes, decodes
+//! and compares.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

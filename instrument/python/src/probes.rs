@@ -17,7 +17,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Observes one core for `seconds`. If `core` is None, the scheduler chooses the core. Returns {core, watched_ns,
-/// longest_ns, gaps, gaps_ns}, where a gap is longer than 10 us.
+/// longest_ns, gaps, gaps_ns}, where a gap is an interruption of more than 10 us.
 #[pyfunction]
 #[pyo3(signature = (core, seconds))]
 fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Bound<'_, PyDict>> {
@@ -32,7 +32,8 @@ fn noise_probe(py: Python<'_>, core: Option<u32>, seconds: f64) -> PyResult<Boun
     Ok(answer)
 }
 
-/// Measures how late sleeping threads wake up. Returns {asked_ns, sleeps, p50_ns, max_ns} for each (seconds, sleeps).
+/// Measures how late sleeping threads wake up. Returns {asked_ns, sleeps, p50_ns, max_ns} for each requested pair
+/// (seconds, sleeps).
 #[pyfunction]
 #[pyo3(signature = (asked, core = None))]
 fn sleep_errors(py: Python<'_>, asked: Vec<(f64, usize)>, core: Option<u32>) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -62,8 +63,8 @@ fn clock_quality(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 
 /// Measures the cost of the instrument. Returns {clock_ns, message_ns, copy_bytes_per_ns}.
 ///
-/// A message costs two clock readings and one record. For the copy rate, one core copies blocks of several megabytes.
-/// `directory` must have room for a temporary file of several megabytes.
+/// For each message, the instrument reads the clock twice and writes one record. To measure the copy rate, one core
+/// copies blocks of several megabytes. `directory` must have room for a temporary file of several megabytes.
 #[pyfunction]
 fn recording_cost(py: Python<'_>, directory: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let seen = py.detach(|| cost::measure(&directory)).map_err(to_python_error)?;

@@ -14,9 +14,9 @@ use crate::fill::SendMethod;
 use crate::loan::Slot;
 use crate::view::View;
 
-/// Whether the interpreter lock is released while a role handles a frame. True only if the role's work may wait,
-/// because releasing the lock slightly delays every message. A plain Python program would also hold the lock while it
-/// handles a message.
+/// Whether the interpreter lock is released while a role handles a frame. The lock is released only if the role's work
+/// may wait, because releasing the lock slightly delays every message. Without hopmeter, a plain Python program also
+/// holds the lock while it handles a message.
 #[derive(Clone, Copy)]
 pub struct Detach(pub bool);
 
@@ -43,7 +43,7 @@ impl<F: FnOnce()> SameThread<F> {
 }
 
 /// Calls `role` with a frame in memory that is borrowed from Python. `arrived_ns` is the time at which Python code made
-/// the call. Instead of a buffer, the payload may be a function that returns a buffer.
+/// the call. The payload is a buffer, or a function that returns a buffer.
 pub fn with_received(
     arrived_ns: i64,
     frame: &Bound<'_, PyAny>,
@@ -85,7 +85,7 @@ pub struct Taker {
 
 #[pymethods]
 impl Taker {
-    /// Passes one frame to the role, as one buffer or as header and payload.
+    /// Passes one frame to the role; the adapter passes the frame as one buffer, or the header and the payload as two.
     #[pyo3(signature = (frame, payload = None, /, *, native = None))]
     fn take<'py>(
         &self,
@@ -119,8 +119,8 @@ pub struct Handler {
 
 #[pymethods]
 impl Handler {
-    /// Passes one request to the role, as one buffer or as header and payload. `reply(payload_bytes, fill) -> bool`
-    /// answers the request.
+    /// Passes one request to the role; the adapter passes the request as one buffer, or the header and the payload as
+    /// two. `reply(payload_bytes, fill) -> bool` answers the request.
     #[pyo3(signature = (frame, second, third = None, /))]
     fn handle<'py>(
         &self,

@@ -85,7 +85,7 @@ impl PySetup {
 
 #[pymethods]
 impl PySetup {
-    /// The broker's address, under the attribute name of earlier versions.
+    /// The broker's address, under the attribute name that earlier versions of hopmeter used.
     #[getter]
     fn daemon(&self) -> &str {
         &self.broker

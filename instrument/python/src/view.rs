@@ -39,8 +39,8 @@ impl<'py> View<'py> {
     ///
     /// # Errors
     ///
-    /// Fails like [`View::for_reading`]. Also fails if the bytes are read-only, or if their number differs from
-    /// `bytes`.
+    /// Fails like [`View::for_reading`]. Also fails if the bytes are read-only, or if the object does not have exactly
+    /// `bytes` bytes.
     pub fn for_writing(object: &Bound<'py, PyAny>, bytes: usize, part: &str) -> PyResult<Self> {
         let view = Self::get(object, ffi::PyBUF_WRITABLE)?;
         let given = view.bytes().len();
@@ -59,7 +59,7 @@ impl<'py> View<'py> {
         Ok(Self { buffer, attached: PhantomData })
     }
 
-    /// Records for the duration of `role` whether the bytes are writable.
+    /// Records, while `role` runs, whether the frame's bytes are writable.
     pub fn lend<R>(&self, role: impl FnOnce() -> R) -> R {
         let before = TO_WRITE.replace(self.buffer.readonly == 0);
         let answer = role();

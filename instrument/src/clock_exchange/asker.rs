@@ -17,19 +17,19 @@ use crate::error::{Context, Error, Result};
 const BEST: usize = 8;
 /// A batch ends early after this many consecutive unanswered requests.
 const MOST_LOST: usize = 5;
-/// Over a slow network, a batch that already has [`ENOUGH`] exchanges ends after this time.
+/// The duration after which a batch over a slow network ends, if the batch already has [`ENOUGH`] exchanges.
 const LONGEST_NS: i64 = 500_000_000;
 const ENOUGH: usize = 16;
 /// The reciprocal of the maximum relative drift between two clocks, including corrections of their rates.
 const LEAST_RATE: i64 = 1000;
 
-/// The parameters of a batch, and its responder.
+/// The parameters of a batch of exchanges with one responder.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub responder: SocketAddr,
     pub token: Token,
     pub exchanges: usize,
-    /// How long to wait for each answer.
+    /// How long the asker waits for each answer.
     pub patience: Duration,
 }
 
@@ -40,8 +40,8 @@ pub struct Exchange {
     pub received_ns: i64,
     pub sent_ns: i64,
     pub answered_ns: i64,
-    /// The possible error of the offset in addition to half of the round trip. The error comes from converting the
-    /// kernel's timestamps, and from the clocks' different rates while the responder holds the request.
+    /// The part of the offset's maximum error that half of the round trip does not cover. This part comes from
+    /// converting the kernel's timestamps, and from the clocks' different rates while the responder holds the request.
     pub error_ns: i64,
     /// How many of the four timestamps the kernel took.
     pub kernel_stamps: u32,
@@ -149,7 +149,8 @@ impl Asker {
         Ok(Self { socket, request: *request, sent: Sent::default() })
     }
 
-    /// Runs one exchange. Returns `None` if no reply arrives in time. The reply also completes the previous exchange.
+    /// Runs one exchange. Returns `None` if no reply arrives in time. The reply also carries the kernel's send time of
+    /// the previous reply, which completes the previous exchange.
     fn exchange(&mut self, number: u64, previous: Option<&mut Option<Exchange>>) -> Result<Option<Exchange>> {
         let packet = Packet::request(self.request.token, number).encode();
         let asked_ns = self.socket.now_ns();
@@ -172,7 +173,7 @@ impl Asker {
         }))
     }
 
-    /// Waits for the reply with a number. Other replies, which are late, repeated or forged, are skipped.
+    /// Waits for the reply to the request `number`. Skips replies that are late, repeated or forged.
     fn await_reply(&mut self, number: u64) -> Result<Option<(Packet, Stamp)>> {
         let deadline_ns = clock::now_ns() + self.request.patience.as_nanos() as i64;
         loop {

@@ -1,12 +1,12 @@
 //! Limits the rate at which a responder handles datagrams, so that a flood uses only a small part of one core.
 
-/// The number of datagrams that may arrive at once, which is more than a batch has.
+/// The number of datagrams that may arrive at once, which exceeds the number of datagrams in a batch.
 const CAPACITY: i64 = 2000;
 /// The time after which the limit allows one more datagram.
 const REFILL_NS: i64 = 200_000;
 
 pub struct Limit {
-    /// When the bucket will be full again.
+    /// When the token bucket of the rate limit will be full again.
     full_ns: i64,
 }
 

@@ -1,4 +1,4 @@
-//! The datagram of the clock exchange. A request and its reply have the same size, so a responder cannot be used to
+//! The datagram of the clock exchange. A request and its reply have equal sizes, so nobody can use a responder to
 //! amplify traffic.
 
 /// The size of every datagram.
@@ -8,7 +8,8 @@ const VERSION: u16 = 1;
 /// The value of an unknown timestamp.
 pub const NO_STAMP: i64 = i64::MIN;
 
-/// The secret of a run. A responder ignores datagrams without the secret, so other senders have no effect.
+/// The secret of a run. A responder ignores datagrams that do not contain the run's secret, so other senders have no
+/// effect.
 pub type Token = [u8; 16];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +26,7 @@ pub struct Packet {
     pub number: u64,
     pub received_ns: i64,
     pub sent_ns: i64,
-    /// When the kernel sent the reply to the previous request. The responder learns this time only after sending that
+    /// When the kernel sent the reply to the previous request; the responder learns this time only after sending that
     /// reply.
     pub previous_sent_ns: i64,
     /// The maximum total error of the responder's timestamps.
@@ -63,7 +64,8 @@ impl Packet {
         bytes
     }
 
-    /// Parses a datagram of this run. Returns `None` for any other datagram, whatever its bytes are.
+    /// Parses a datagram of this run. Returns `None` for a datagram that does not belong to this run, whatever bytes
+    /// the datagram has.
     pub fn decode(bytes: &[u8], kind: Kind, token: &Token) -> Option<Self> {
         let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
         let is_ours = bytes[..4] == MAGIC

@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 
 use serde::Serialize;
 
-/// A reading of CLOCK_MONOTONIC_RAW between two readings of CLOCK_MONOTONIC. The closest of several attempts is used.
+/// A reading of CLOCK_MONOTONIC_RAW between two readings of CLOCK_MONOTONIC. Of several attempts, the function uses the
+/// reading that is enclosed most closely.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
 pub struct ClockReading {
     pub monotonic_ns: i64,

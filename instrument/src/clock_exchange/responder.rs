@@ -42,7 +42,7 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Starts the thread. With port 0, the system chooses a port.
+    /// Starts the thread. If the port is 0, the operating system chooses a free port.
     ///
     /// # Errors
     ///

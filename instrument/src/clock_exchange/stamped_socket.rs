@@ -1,8 +1,8 @@
 //! A UDP socket with timestamped datagrams. The kernel takes the timestamps if it supports timestamps; otherwise, the
 //! program takes them.
 //!
-//! Kernel timestamps are on CLOCK_REALTIME. To convert a timestamp to CLOCK_MONOTONIC, the socket reads both clocks at
-//! the same time.
+//! Kernel timestamps are on CLOCK_REALTIME. To convert a timestamp to CLOCK_MONOTONIC, the socket reads CLOCK_REALTIME
+//! and CLOCK_MONOTONIC at the same time.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of, size_of_val};
@@ -27,7 +27,8 @@ static WANTED: libc::c_uint = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
-/// A time on this side's clock, and the maximum error of its conversion.
+/// A time on the clock of the asker or the responder that owns the socket, and the maximum error of the conversion to
+/// this clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamp {
     pub ns: i64,
@@ -62,7 +63,7 @@ impl StampedSocket {
         Ok(Self { socket, clock, next: 0 })
     }
 
-    /// Returns the current time on this side's clock.
+    /// Returns the current time on the clock of the socket's owner.
     pub fn now_ns(&self) -> i64 {
         (self.clock)(clock::now_ns())
     }
@@ -73,8 +74,8 @@ impl StampedSocket {
         self.next.wrapping_sub(1)
     }
 
-    /// Returns the kernel timestamp of a sent datagram, if there is one. The timestamps of all other datagrams are
-    /// discarded.
+    /// Returns the kernel timestamp of a sent datagram, or `None` if the kernel has reported no timestamp. The
+    /// timestamps of all other datagrams are discarded.
     pub fn sent_stamp(&self, number: u32) -> Option<Stamp> {
         let mut found = None;
         while let Ok(message) = Message::receive(&self.socket, libc::MSG_ERRQUEUE) {
@@ -84,7 +85,7 @@ impl StampedSocket {
         found
     }
 
-    /// Receives a datagram and its sender's address. Fails with `WouldBlock` if there is none.
+    /// Receives a datagram and its sender's address. Fails with `WouldBlock` if no datagram has arrived.
     pub fn receive(&self) -> io::Result<(Datagram, Option<SocketAddr>)> {
         let message = Message::receive(&self.socket, 0)?;
         let now_ns = self.now_ns();
@@ -94,8 +95,8 @@ impl StampedSocket {
         Ok((Datagram { bytes: message.bytes, length, stamp }, message.sender))
     }
 
-    /// Converts a kernel timestamp. Returns `None` if the timestamp is implausible because CLOCK_REALTIME was set in
-    /// the meantime.
+    /// Converts a kernel timestamp. Returns `None` if the timestamp is implausible because CLOCK_REALTIME was set after
+    /// the kernel took the timestamp.
     fn convert(&self, real_ns: i64) -> Option<Stamp> {
         let (monotonic_ns, now_real_ns, bracket_ns) = read_together(libc::CLOCK_REALTIME);
         let age_ns = now_real_ns - real_ns;
@@ -105,7 +106,7 @@ impl StampedSocket {
     }
 }
 
-/// Requests kernel timestamps. A failure is not an error, because datagrams arrive even without timestamps.
+/// Requests kernel timestamps. The function ignores a failed request, because datagrams arrive even without timestamps.
 fn request_stamps(socket: &UdpSocket) {
     let size = size_of_val(&WANTED) as libc::socklen_t;
     // SAFETY: the option takes an unsigned integer, and the pointer refers to one.
@@ -121,7 +122,7 @@ struct Message {
     sender: Option<SocketAddr>,
     /// The kernel timestamp, on CLOCK_REALTIME.
     kernel_ns: Option<i64>,
-    /// In a report, the number of the sent datagram.
+    /// For a kernel report: the number of the sent datagram that the report describes.
     sent_number: Option<u32>,
 }
 

@@ -134,7 +134,7 @@ fn replies_that_no_request_awaits_are_ignored() {
     forge.join().unwrap();
 }
 
-/// An idle responder must not wake up, because that would disturb a trial.
+/// An idle responder must not wake up, because each wake-up disturbs a trial.
 #[test]
 fn an_idle_responder_sleeps() {
     let responder = Responder::start(anywhere(), TOKEN).unwrap();

@@ -13,7 +13,7 @@ struct Description<'a> {
     language: &'a str,
     version: String,
     instrument: &'a str,
-    /// The version of the spec format that this node supports.
+    /// The version of the spec format that this build of the node supports.
     spec: u32,
     /// Whether this node supports `pace.turn`.
     turns: bool,

@@ -43,7 +43,7 @@ fn codecs(spec: &Spec, make: Option<&MakeCodec>) -> Result<BTreeMap<u32, Arc<dyn
     Ok(codecs)
 }
 
-/// Opens a flow's codec: a codec library, which works in any language, or otherwise the objects of the node's language.
+/// Opens a flow's codec: a codec library if the spec names one, otherwise the codec objects of the node's language.
 fn codec(flow: &Flow, name: &str, make: Option<&MakeCodec>) -> Result<Arc<dyn Codec>> {
     match (&flow.library, make) {
         (Some(library), _) => {
@@ -56,8 +56,8 @@ fn codec(flow: &Flow, name: &str, make: Option<&MakeCodec>) -> Result<Arc<dyn Co
     }
 }
 
-/// Reads the content of the payloads that this node sends, by flow. Flows with the same file share the content, because
-/// a video can take a gigabyte.
+/// Reads the content of the payloads that this node sends, by flow. Flows that name the same file share its content,
+/// because a video can take a gigabyte.
 fn contents(spec: &Spec) -> Result<BTreeMap<u32, Arc<Content>>> {
     let mut contents = BTreeMap::new();
     let mut read: Vec<(&Flow, Arc<Content>)> = Vec::new();
@@ -73,7 +73,7 @@ fn contents(spec: &Spec) -> Result<BTreeMap<u32, Arc<Content>>> {
     Ok(contents)
 }
 
-/// Returns whether this node sends the messages of a flow, instead of only receiving them.
+/// Returns whether this node sends the messages of a flow; a node may also only receive them.
 fn sends(spec: &Spec, flow: &Flow) -> bool {
     let sends = |me: &&Endpoint| matches!(me.role, RoleKind::Source | RoleKind::Follower | RoleKind::Client);
     spec.endpoints.iter().filter(sends).any(|me| me.flow == flow.number)

@@ -16,15 +16,14 @@ use super::ends::{LONGEST_BLOCK, Loan, listen, new_deadline, pump};
 use super::server::{Answerer, Onward};
 use super::{OpenEnds, RoleContext};
 
-/// The client side of an rpc link after binding and before connecting, when only the link ends that the client binds
-/// exist.
+/// The client side of an rpc link that is not connected yet: only the link ends that the client itself binds are open.
 pub struct ClientEnd {
     id: String,
     requests: Option<Box<dyn Publisher>>,
 }
 
 impl ClientEnd {
-    /// Binds the client's ends: none for a native link, or the request link for a duplex link.
+    /// Binds the link ends that the client must bind: none for a native link, or the request link for a duplex link.
     pub fn bind(context: &RoleContext<'_>, id: &str, bound: &mut BTreeMap<String, String>) -> Result<Self> {
         let requests = match context.flow.rpc {
             Rpc::Native => None,
@@ -33,7 +32,7 @@ impl ClientEnd {
         Ok(Self { id: id.to_owned(), requests })
     }
 
-    /// Opens the remaining link ends. Call this function after all links have been bound.
+    /// Opens the remaining link ends. Call `connect` only after all links have been bound.
     pub fn connect(self, context: &RoleContext<'_>) -> Result<Box<dyn Client>> {
         match self.requests {
             None => context.transport.client(&context.link_to_connect(&self.id)?),
@@ -91,7 +90,7 @@ impl ServerEnd {
         }
     }
 
-    /// Opens the server's remaining link ends, which are polled or called, depending on the endpoint's `wait`.
+    /// Opens the server's remaining link ends, which are polled or use callbacks, depending on the endpoint's `wait`.
     pub fn open(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<OpenServer> {
         if context.wait() == Wait::Callback {
             let (loan, returned) = Loan::new(answerer);
@@ -100,7 +99,7 @@ impl ServerEnd {
         Ok(OpenServer::Polled { server: self.connect(context)?, answerer: Box::new(answerer) })
     }
 
-    /// Answers requests until the time is up. The endpoint is reported as ready as soon as the server listens.
+    /// Answers requests until the time is up. The server reports its endpoint as ready as soon as the server listens.
     pub fn run(self, context: &RoleContext<'_>, answerer: Answerer) -> Result<(Tally, OpenEnds)> {
         let limit = answerer.limit();
         let server = self.open(context, answerer)?;
@@ -109,7 +108,7 @@ impl ServerEnd {
     }
 }
 
-/// A server with all its ends open.
+/// A server whose link ends are all open.
 pub enum OpenServer {
     Polled { server: Box<dyn Server>, answerer: Box<Answerer> },
     Called { subscription: Box<dyn Subscription>, returned: mpsc::Receiver<Answerer> },
@@ -181,7 +180,8 @@ pub fn run_relay(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     server.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), Some(onward))?)
 }
 
-/// Polls a client until the reply to `seq` has been passed to `take`. Returns false if the time runs out first.
+/// Polls a client until the reply to `seq` has been passed to `take`. Returns false if the time runs out before the
+/// reply arrives.
 pub fn await_reply(
     client: &mut dyn Client,
     wait: Wait,

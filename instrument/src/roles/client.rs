@@ -43,8 +43,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     Ok((tally, vec![Box::new(asker.client)]))
 }
 
-/// Makes several calls concurrently. One free lane waits for the next due time, and the other free lanes wait for that
-/// lane.
+/// Makes several calls concurrently. One free lane waits for the next due time, and the other free lanes wait until
+/// that lane has taken its call.
 fn run_lanes(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     let mut lanes = Lanes::open(context)?;
     context.report_ready();
@@ -77,8 +77,8 @@ fn measure(context: &RoleContext<'_>, asker: &mut Asker, recorder: &mut Recorder
     Ok(Tally { unrecorded: recorder.unrecorded_count(), limit_reached, pacing_ns, ..asker.intake.tally.clone() })
 }
 
-/// The send times of a request, and the arrival and decoding times of its reply. The second value is `None` without a
-/// reply.
+/// The send times of a request, and the arrival and decoding times of its reply. The second value is `None` if no reply
+/// arrived.
 type Asked = (Stamps, Option<(i64, i64)>);
 
 /// A client and the state that the client keeps between calls.
@@ -123,12 +123,12 @@ impl Asker {
     }
 
     /// Sends a request and waits for the reply. The record has no sent time if the request was abandoned, and no
-    /// arrival time without a reply.
+    /// arrival time if no reply arrived.
     pub fn ask(&mut self, call: Call) -> Result<Record> {
         self.ask_with(call, None)
     }
 
-    /// Makes a call like [`Self::ask`], but sends the payload in `passed` if it is given.
+    /// Makes a call like [`Self::ask`], but sends the payload in `passed` if `passed` is not `None`.
     pub fn ask_with(&mut self, call: Call, passed: Option<Passed<'_>>) -> Result<Record> {
         let header = self.emitter.header(call.seq, call.marks, call.due_ns);
         self.intake.read_counters_now(&header, Mark::Send);

@@ -22,10 +22,10 @@ use super::passed::Passed;
 const EAGER_OFFERS: u32 = 64;
 const OFFER_SPACING: Duration = Duration::from_micros(20);
 /// The minimum size of payloads that are written before their due time, into memory that the role obtains from the
-/// transport. A camera works in the same way: an image is ready at the time that the camera reports for the image.
+/// transport. A camera also has an image ready at the time that the camera reports for the image.
 const READY_EARLY_BYTES: usize = 16 << 10;
-/// The safety margin for early payload writes. A write begins this much earlier than the duration of the last write
-/// requires.
+/// The safety margin for early payload writes. A write begins earlier than the duration of the previous write requires,
+/// by this margin.
 const LEAD_MARGIN_NS: i64 = 30_000;
 
 /// Writes and sends the frames of one pair.
@@ -43,11 +43,11 @@ pub struct Emitter {
     spun_ns: Cell<i64>,
 }
 
-/// The send times of a message. With a codec, the sent time is the time before encoding.
+/// The send times of a message. If a codec encodes the message, this time is the time before encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {
     pub sent_ns: i64,
-    /// The time when encoding ended, or `NONE_NS` without a codec.
+    /// The time when encoding ended, or `NONE_NS` if no codec encodes the message.
     pub encoded_ns: i64,
 }
 
@@ -62,7 +62,7 @@ impl Stamps {
 pub enum Offered {
     /// The transport accepted the message.
     Sent(Stamps),
-    /// The transport refused the message until the retry time expired.
+    /// The transport refused the message again and again, until the retry time expired.
     Abandoned,
 }
 
@@ -83,8 +83,8 @@ impl Emitter {
         }
     }
 
-    /// Returns how long before its due time a message of this payload size must be sent, so that its payload is ready
-    /// in time.
+    /// Returns how long before its due time a message of `next_bytes` must be sent, so that its payload is ready at the
+    /// due time.
     pub fn lead_ns(&self, next_bytes: usize) -> i64 {
         let (took_ns, bytes) = self.took.get();
         if bytes == 0 || !is_early(next_bytes) {
@@ -136,8 +136,8 @@ impl Emitter {
         Ok(record)
     }
 
-    /// Returns the payload size of a message. A probe is as large as the largest message, to prove that the link can
-    /// carry the largest message.
+    /// Returns the payload size of a message. A probe is as large as the flow's largest message, to prove that the link
+    /// can carry messages of this size.
     fn bytes_of(&self, marks: u16, seq: u64) -> usize {
         let recorded = self.content.recording().and_then(|recording| recording.entry(marks, seq));
         recorded.map_or(self.payload_bytes, |entry| entry.bytes)
@@ -157,7 +157,7 @@ impl Emitter {
         }
     }
 
-    /// Sends a message like [`Self::offer`], but forwards the payload in `passed` if it is given.
+    /// Sends a message like [`Self::offer`], but forwards the payload in `passed` if `passed` is not `None`.
     pub fn offer_or_pass(
         &self,
         header: Header,
@@ -212,8 +212,8 @@ impl Emitter {
         .remedy("do not change the framework during the measurement"))
     }
 
-    /// Sends a frame that `write` fills. For a large payload, `write` also receives the time at which the attempt
-    /// began.
+    /// Sends a frame that `write` fills. For a large payload, `write` also receives the time at which the attempt to
+    /// send began.
     #[inline]
     fn offer_frame(
         &self,
@@ -233,7 +233,7 @@ impl Emitter {
         Ok(if accepted { Offered::Sent(stamps) } else { Offered::Abandoned })
     }
 
-    /// Writes the frame and waits until the message is due, both before the sent time is read.
+    /// Writes the frame, then waits until the message is due; the sent time is read afterwards.
     fn write(&self, mut header: Header, frame: FrameMut<'_>, begun_ns: i64) {
         if self.always_write || header.is(flags::CHECKSUM) {
             self.write_payload(&mut header, frame.payload);
@@ -252,7 +252,7 @@ impl Emitter {
     }
 
     /// Waits until the message is due after its payload is ready. The write time of a payload is not stored if only
-    /// this payload has a checksum, because the next write will be faster.
+    /// this payload has a checksum, because payloads without a checksum are written faster.
     fn wait_until_due(&self, header: &Header, begun_ns: i64) {
         let ready_ns = clock::now_ns();
         let took_ns = ready_ns - begun_ns;

@@ -24,11 +24,11 @@ use super::intake::Intake;
 /// The number of messages, including the warm-up messages at the start.
 const HOPS: u64 = 20;
 const WARMUP_HOPS: usize = 3;
-/// The minimum rate for an empty hop. At a lower rate, 20 messages would take too long.
+/// The minimum rate for an empty hop. At a lower rate, the 20 messages of an empty hop take too long.
 const LOWEST_RATE_HZ: f64 = 9.0;
 
-/// Returns the median time from sending to arrival, in nanoseconds. Returns `None` if no receiver uses a callback, the
-/// cell is not paced, or its messages carry objects.
+/// Returns the median time from sending to arrival, in nanoseconds. Returns `None` if no receiver uses a callback, if
+/// the cell is not paced, or if the cell's messages carry objects.
 pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
     if !applies(context) {
         return Ok(None);
@@ -43,7 +43,7 @@ pub fn measure(context: &RoleContext<'_>) -> Result<Option<i64>> {
     Ok(median(took_ns.get(WARMUP_HOPS..).unwrap_or_default()))
 }
 
-/// Returns the link of the empty transport, for messages like those of the cell.
+/// Returns a link of the empty transport for messages that have the size and kind of the cell's messages.
 fn empty_link(context: &RoleContext<'_>) -> Link {
     Link {
         name: "empty".to_owned(),

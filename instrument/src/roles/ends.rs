@@ -1,5 +1,5 @@
-//! Opens a receiving end, polled or with a callback depending on its endpoint's `wait`, and runs the receiving end
-//! until the time is up.
+//! Opens a receiving end, which is polled or calls a callback depending on its endpoint's `wait`, and receives until
+//! the time is up.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl<T: Taker> Inbox<T> {
         }
     }
 
-    /// Receives frames until the time is up. Returns the role. Also returns the link end if it was polled, because
-    /// other endpoints may still need the link end.
+    /// Receives frames until the time is up. Returns the role. A polled link end is returned as well, because other
+    /// endpoints may still need the link end.
     pub fn run(self, wait: Wait, limit: &ListenLimit) -> Result<(T, Option<Box<dyn Subscriber>>)> {
         match self {
             Self::Pull { mut subscriber, mut taker } => {
@@ -118,7 +118,7 @@ pub fn new_deadline(drain_ns: i64) -> Arc<ListenLimit> {
 }
 
 /// Runs a receiver, while a second thread waits for `go` and then sets the receiver's deadline. After an order to end,
-/// the receiver waits only for late messages.
+/// the receiver listens only for late messages.
 pub fn listen<R>(
     context: &super::RoleContext<'_>,
     limit: &ListenLimit,

@@ -1,9 +1,9 @@
 //! Implements the follower: sends a message or makes a call after messages of other flows have arrived at its node.
 //!
-//! Like a callback in a program, the thread that receives a triggering message also does the work, sets the timestamp
-//! and sends. The follower's own thread binds and proves its link, lends its sending end to the receiving threads, and
-//! closes the end. If several calls may be in progress at once, the receiving thread does the work, and lanes
-//! ([`super::lanes`]) make the calls.
+//! Like a callback in a program, the thread that receives a triggering message also does the follower's work, sets the
+//! timestamp and sends the message. The follower's own thread binds and tests its link, lends its sending end to the
+//! receiving threads, and closes the end. If several calls may be in progress at once, the receiving thread does the
+//! work, and lanes ([`super::lanes`]) make the calls.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Sender as Queue, channel};
@@ -75,24 +75,24 @@ fn lend(context: &RoleContext<'_>, sender: Sender) -> Result<Sender> {
     sender.ok_or_else(|| Error::new("the sending end of a follower was lost"))
 }
 
-/// The way in which a follower sends.
+/// How a follower sends its messages or makes its calls.
 enum Way {
     Publish {
         publisher: Box<dyn Publisher>,
         emitter: Emitter,
     },
     Ask(Box<Asker>),
-    /// Lanes make and record the calls.
+    /// The follower puts its calls into a queue, and lanes make and record the calls.
     Queue(Queue<Call>),
 }
 
-/// A follower's sending end, with everything that a receiving thread needs to send a message. Concurrent threads send
-/// one after another.
+/// A follower's sending end, with everything that a receiving thread needs to send a message. If several threads send
+/// at once, they alternate.
 pub struct Sender {
     way: Way,
     /// Whether the follower forwards the payloads that arrived instead of sending its own payloads.
     is_bridge: bool,
-    /// `None` if lanes record the calls.
+    /// The recorder is `None` if lanes record the calls.
     recorder: Option<Recorder>,
     causes: Causes,
     tally: Tally,
@@ -133,7 +133,7 @@ impl Sender {
     }
 
     /// Sends the message or makes the call that the arrivals in `causes` trigger. `passed` is the payload of the latest
-    /// arrival.
+    /// triggering arrival.
     pub fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Option<Passed<'_>>) {
         let call = self.next_call(marks, due_ns);
         if call.is_sample() {
@@ -193,7 +193,8 @@ impl Way {
         Ok(Self::Publish { publisher, emitter: Emitter::new(context) })
     }
 
-    /// Sends the message or makes the call, and returns its record. Returns `None` if a lane makes the call.
+    /// Sends the message or makes the call, and returns its record. Returns `None` if a lane makes the call and records
+    /// it.
     fn send(&mut self, call: Call, passed: Option<Passed<'_>>, tally: &mut Tally) -> Result<Option<Record>> {
         match self {
             Self::Ask(asker) => asker.ask_with(call, passed).map(Some),

@@ -19,9 +19,9 @@ use super::work::Worker;
 /// A follower's state, shared with the receiving threads of its node.
 pub struct Following {
     after: Vec<u32>,
-    /// The number of messages per triggering arrival.
+    /// The number of messages that the follower sends per triggering arrival.
     repeat: u32,
-    /// One handler for each message that may be handled concurrently. Empty until the sending end is open.
+    /// One handler for each message that may be handled concurrently. The list is empty until the sending end is open.
     handlers: OnceLock<Vec<Mutex<Handler>>>,
     follower: Mutex<Follower>,
 }
@@ -34,7 +34,7 @@ struct Handler {
 
 struct Follower {
     joining: Joining,
-    /// The sending end. `None` until its endpoint has proved its link, and after the measurement.
+    /// The sending end. `None` until the endpoint has tested its link, and again after the measurement.
     sender: Option<Sender>,
     /// The number of arrivals for which not all messages have been sent.
     under_way: u32,
@@ -76,8 +76,8 @@ impl Following {
         handlers.fold(tally, |tally, handler| lock(handler).worker.settle(tally))
     }
 
-    /// Does the work for an arrival and sends the messages that the arrival triggers. The messages are due at
-    /// `arrived_ns`. The work for one message does not delay other messages.
+    /// Does the work for an arrival and sends the messages that the arrival triggers. The due time of these messages is
+    /// `arrived_ns`, the time of the arrival. The work for one message does not delay other messages.
     pub fn handle(&self, endpoint: u32, header: &Header, arrived_ns: i64, payload: &[u8]) {
         let Some(mut handler) = self.free_handler() else { return };
         let Handler { worker, causes } = &mut *handler;
@@ -108,7 +108,7 @@ impl Following {
 }
 
 impl Follower {
-    /// Adds an arrival. Returns whether the arrival triggers messages.
+    /// Adds an arrival. Returns whether the arrival triggers messages of this follower.
     fn admit(&mut self, endpoint: u32, header: &Header, causes: &mut CausedBy, arrived_ns: i64) -> bool {
         match self.joining.add(endpoint, header, causes) {
             Some(Arrived::Message) => {
@@ -123,7 +123,7 @@ impl Follower {
         }
     }
 
-    /// Sends one message, and marks the final message of the last arrival with `LAST`.
+    /// Sends one message of the follower. The final message for the last arrival has the flag `LAST`.
     fn send(&mut self, marks: u16, causes: &CausedBy, due_ns: i64, passed: Passed<'_>, is_final: bool) {
         self.under_way -= u32::from(is_final);
         let is_last = is_final && self.under_way == 0 && self.joining.has_ended();

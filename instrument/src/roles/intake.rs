@@ -19,8 +19,8 @@ use crate::thread_log::{Mark, ThreadLog};
 
 use super::{Progress, RoleContext};
 
-/// A received frame of this pair, with its arrival time. If this receiver decodes objects, the decoded object is
-/// included.
+/// A received frame of this pair, with its arrival time. If the receiver decodes objects, the arrival includes the
+/// decoded object.
 pub struct Arrival<'a> {
     pub header: Header,
     pub arrived_ns: i64,
@@ -30,14 +30,15 @@ pub struct Arrival<'a> {
 }
 
 /// Checks the frames of one pair, and counts accepted and refused frames. The fields that every message needs are in
-/// the first cache line. In a process with many relays, other lines have left the cache by the next message.
+/// the first cache line of this struct. In a process with many relays, the other cache lines of the struct have left
+/// the cache when the next message arrives.
 #[repr(C, align(64))]
 pub struct Intake {
     run: u64,
     pair: u32,
     read_payload: bool,
     check_all: bool,
-    /// Whether `log` exists. Unlike `log`, this flag is in the first cache line.
+    /// Whether `log` exists. The flag is in the first cache line, and `log` is not.
     is_logged: bool,
     meter: Arc<Meter>,
     codec: Option<Arc<dyn Codec>>,
@@ -45,7 +46,7 @@ pub struct Intake {
     control: Arc<Control>,
     limit: Arc<ListenLimit>,
     log: Option<Box<ThreadLog>>,
-    /// Where to report the first sample. `None` if the launcher does not wait for the first sample.
+    /// The channel on which to report the first sample, or `None` if the launcher does not wait for the first sample.
     first: Option<Sender<Progress>>,
 }
 
@@ -67,14 +68,15 @@ impl Intake {
         }
     }
 
-    /// Creates the intake of the last receiver, which decodes objects if the flow has a codec. Earlier receivers only
-    /// forward the frame.
+    /// Creates the intake of the last receiver, which decodes objects if the flow has a codec. Receivers before the
+    /// last one only forward the frame.
     pub fn last(context: &RoleContext<'_>, limit: Arc<ListenLimit>) -> Self {
         Self { codec: context.codec.clone(), ..Self::new(context, limit) }
     }
 
     /// Checks a frame's header, and sets the arrival time unless a callback has already set it. With `touch =
-    /// "write+read"`, the arrival time is read after the payload. Returns `None` for a refused frame.
+    /// "write+read"`, the arrival time is read after the receiver has read the payload. Returns `None` if the frame is
+    /// refused.
     #[inline(always)]
     pub fn admit<'a>(&mut self, received: &Received<'a>) -> Option<Arrival<'a>> {
         let arrived_ns = if self.read_payload {
@@ -97,7 +99,7 @@ impl Intake {
         }
     }
 
-    /// Decodes a frame's object and records the time. A header-only reply contains no object.
+    /// Decodes a frame's object and records the time when decoding ended. A header-only reply contains no object.
     #[inline(always)]
     fn decode<'a>(&self, header: Header, arrived_ns: i64, received: &Received<'a>) -> Arrival<'a> {
         let codec = self.codec.as_ref().filter(|_| !received.payload.is_empty());
@@ -114,8 +116,8 @@ impl Intake {
         }
     }
 
-    /// Counts a sample. Call this function after the sample has been recorded and forwarded, so that no measured
-    /// interval contains the counting.
+    /// Counts a sample. Call `count` after the sample has been recorded and forwarded, so that no measured interval
+    /// contains the counting.
     #[inline]
     pub fn count(&mut self, arrival: &Arrival<'_>, received: &Received<'_>) {
         if arrival.header.is_sample() {
@@ -149,7 +151,7 @@ impl Intake {
         }
     }
 
-    /// Reads this thread's counters now, if the trial requests readings.
+    /// Reads this thread's performance counters now, if the trial requests readings.
     #[inline]
     pub fn read_counters_now(&mut self, header: &Header, mark: Mark) {
         if self.is_logged {
@@ -174,7 +176,7 @@ impl Intake {
     }
 
     /// Counts how often the transport refused a sample, and how many copies were needed to forward the sample. Usually
-    /// both numbers are 0, and the counters stay unchanged.
+    /// the transport refuses no sample and makes no copies, and the counters stay unchanged.
     #[inline]
     pub fn count_sending(&mut self, refused: u64, copied: u64) {
         if refused | copied != 0 {

@@ -26,7 +26,7 @@ pub struct Joining {
     /// For each endpoint in `after`, the latest arrival since the follower's last message.
     pending: Vec<Option<u64>>,
     ended: Vec<bool>,
-    /// The number of joined arrivals since the follower's last message.
+    /// The number of arrivals since the follower's last message, with arrivals that are joined counted as one.
     count: u32,
 }
 
@@ -43,11 +43,11 @@ impl Joining {
         }
     }
 
-    /// Adds an arrival. If the arrival triggers a message, all triggering arrivals are written to `causes`. Returns
-    /// `None` if this follower does not follow the endpoint.
+    /// Adds an arrival. If the new arrival completes a trigger, all arrivals that belong to this trigger are written to
+    /// `causes`. Returns `None` if this follower does not follow the endpoint at which the message arrived.
     ///
-    /// Every warm-up message at the first endpoint triggers a warm-up message. `every` and `join` apply only to
-    /// samples.
+    /// Every warm-up message that arrives at the first followed endpoint triggers a warm-up message of the follower.
+    /// `every` and `join` apply only to samples.
     pub fn add(&mut self, endpoint: u32, header: &Header, causes: &mut CausedBy) -> Option<Arrived> {
         let place = self.after.iter().position(|each| *each == endpoint)?;
         causes.clear();

@@ -1,7 +1,7 @@
 //! Makes several calls of one flow concurrently, like a program with a thread pool.
 //!
 //! Each lane is a thread with its own client and link, because with most transports a client makes one call at a time.
-//! A free lane itself waits for the next due call, so no thread has to pass calls to another thread. If all lanes are
+//! A free lane itself waits for the next due call, so no other thread has to pass a call to the lane. If all lanes are
 //! busy, due calls wait.
 
 use std::collections::BTreeMap;
@@ -41,8 +41,8 @@ impl Lanes {
         probe_all(&mut self.askers, probe)
     }
 
-    /// Makes calls until none remain. A final call then tells the server that no more calls follow, although earlier
-    /// calls may still be in progress.
+    /// Makes calls until none remain. A final call then tells the server that no more calls follow, although the lanes
+    /// may still be waiting for replies.
     pub fn make_calls(self, context: &RoleContext<'_>, next: &impl NextCall) -> Result<(Tally, OpenEnds)> {
         let recorder = Mutex::new(self.recorder);
         let mut askers = run_all(context, self.askers, &recorder, next)?;
@@ -101,7 +101,7 @@ pub fn open_askers(context: &RoleContext<'_>) -> Result<Vec<Asker>> {
     ends.into_iter().map(|end| Ok(Asker::new(context, end.connect(context)?))).collect()
 }
 
-/// Sends one probe over every link, and reports it when all replies have arrived.
+/// Sends one probe over every link, and reports the probe when all replies have arrived.
 pub fn probe_all(askers: &mut [Asker], probe: u64) -> Result<()> {
     let mut proved = None;
     for asker in askers.iter_mut() {

@@ -1,6 +1,6 @@
 //! Sends the messages of a source or client in order: first the warm-up messages, then the samples. The loop ends after
 //! the last message, at the time limit, or at an order to end. [`Pacer`] computes each due time; the message loop waits
-//! for the due time and makes the call.
+//! until this time and makes the call.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::pacer::Pacer;
 
 use super::RoleContext;
 
-/// The last part of each pause, during which the pacer waits so that the message is on time. Only a pause longer than
-/// twice this time can be interrupted by an order to end.
+/// The last part of each pause, during which the pacer waits so that the message is on time. An order to end can
+/// interrupt only pauses that are longer than twice this time.
 const PACER_NS: i64 = 1_000_000_000;
 
 /// One message to send or one call to make.
@@ -21,7 +21,7 @@ pub struct Call {
     pub seq: u64,
     pub marks: u16,
     pub due_ns: i64,
-    /// Whether the time limit has passed, so that this message is the last one.
+    /// Whether the time limit has passed, which makes this message the last one.
     pub cut_short: bool,
 }
 
@@ -48,8 +48,8 @@ impl MessageLoop {
     }
 
     /// Waits for each due time and calls `call` with the size of the next payload. `call` returns how long before the
-    /// next due time the next call must begin. Returns the time spent spinning while measuring, because spinning is not
-    /// part of the transport's cost.
+    /// next due time the next call must begin. Returns the time spent spinning during the measurement, because spinning
+    /// is not part of the transport's cost.
     pub fn run(mut self, context: &RoleContext<'_>, mut call: impl FnMut(Call, usize) -> Result<i64>) -> Result<i64> {
         let mut lead_ns = 0;
         while let Some(due) = self.next(context, lead_ns) {
@@ -101,8 +101,8 @@ impl MessageLoop {
         true
     }
 
-    /// Waits for the start before the first message, and begins the measurement before the first sample. The index
-    /// counts from the first warm-up message.
+    /// Waits for the start before the first message, and begins the measurement before the first sample. `index` counts
+    /// from the first warm-up message.
     fn begin(&mut self, context: &RoleContext<'_>, index: u64) {
         if index == 0 {
             self.await_due(context, self.start_ns + context.flow.pace.first_ns - 1_000_000);
@@ -118,7 +118,7 @@ impl MessageLoop {
         self.is_cut_short
     }
 
-    /// Returns the time spent spinning while measuring.
+    /// Returns the time spent spinning during the measurement.
     pub fn spun_ns(&self) -> i64 {
         self.pacer.spun_ns() - self.spun_in_warmup_ns
     }

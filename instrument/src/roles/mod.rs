@@ -29,8 +29,8 @@ use crate::control::Tally;
 use crate::error::{Error, Result};
 use crate::spec::{Pattern, RoleKind};
 
-/// Runs the role of one endpoint, from binding its link ends to the end of the measurement. The returned link ends are
-/// still open.
+/// Runs the role of one endpoint, from binding its link ends to the end of the measurement. The link ends that `take`
+/// returns are still open.
 ///
 /// # Errors
 ///

@@ -36,7 +36,7 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     relay.settle(end.map(|end| Box::new(end) as _))
 }
 
-/// The fields after `intake` that every message needs fill one more cache line.
+/// The fields after `intake` that the relay needs for every message fill one more cache line.
 #[repr(C)]
 struct Relay {
     intake: Intake,

@@ -2,8 +2,8 @@
 //! `closed` between participants uses this role.
 //!
 //! The thread that receives a returning message sends the source's next message, like a callback in a program. The
-//! source's own thread sends the first and the last message. The source's own thread also sends a message if no message
-//! has returned in time.
+//! source's own thread sends the first and the last message. If no message has returned in time, the source's own
+//! thread sends the next message.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -57,8 +57,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     returning.take_back().ok_or_else(lost)?.close()
 }
 
-/// Sends the first message at the start and the last message at the end. In between, sends a message whenever none has
-/// returned in time.
+/// Sends the first message at the start and the last message at the end. Between these two messages, sends a message
+/// whenever no message has returned in time.
 fn watch(context: &RoleContext<'_>, returning: &Returning, start_ns: i64) {
     let patience_ns = context.spec.call_ns;
     clock::sleep_until(start_ns);
@@ -73,7 +73,7 @@ fn watch(context: &RoleContext<'_>, returning: &Returning, start_ns: i64) {
 /// A source's state, shared with the receiving threads of its node.
 pub struct Returning {
     id: u32,
-    /// `None` before the start and after the end.
+    /// The sender is `None` before the start and after the end of the schedule.
     sender: Mutex<Option<Sender>>,
 }
 
@@ -102,7 +102,8 @@ impl Returning {
         }
     }
 
-    /// Returns when to check next whether a message has returned in time, or `None` after the end.
+    /// Returns the next time at which to check whether a message has returned in time, or `None` after the end of the
+    /// schedule.
     fn next_check_ns(&self, patience_ns: i64) -> Option<i64> {
         let sender = lock(&self.sender);
         sender.as_ref().filter(|sender| !sender.times.is_over).map(|sender| sender.next_check_ns(patience_ns))
@@ -148,7 +149,7 @@ struct Sender {
 }
 
 impl Sender {
-    /// Sends the next message, unless the time is up or all samples have been sent.
+    /// Sends the source's next message, unless the time is up or all samples have been sent.
     fn send_next(&mut self, due_ns: i64) {
         if due_ns >= self.times.end_ns || self.samples == self.most {
             return;

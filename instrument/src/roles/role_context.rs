@@ -21,7 +21,7 @@ use super::triggers::Triggers;
 
 /// A report from an endpoint to its node.
 pub enum Progress {
-    /// The addresses of the ends that the endpoint has bound.
+    /// The addresses of the link ends that the endpoint has bound.
     Bound(BTreeMap<String, String>),
     /// All link ends of the endpoint are open.
     Ready,
@@ -61,14 +61,14 @@ impl RoleContext<'_> {
         self.me.wait.unwrap_or(self.spec.wait)
     }
 
-    /// Returns whether sources send as soon as their link ends are open, without testing the links first.
+    /// Returns whether sources send as soon as their link ends are open, without testing their links with probes.
     pub fn begins_at_once(&self) -> bool {
         self.spec.begin == Begin::AtOnce
     }
 
-    /// Opens a receiving end. If receivers of this process wait in different ways, the receivers open in the order of
-    /// the chain. A transport may serve receivers in the order in which they opened, and a callback then delays the
-    /// receivers after it.
+    /// Opens a receiving end. If receivers of one process wait in different ways, they open their link ends in the
+    /// order of the chain. A transport may serve receivers in the order in which they opened, and a callback delays the
+    /// receivers that are served after it.
     pub fn open_one_by_one<T>(&self, open: impl FnOnce() -> Result<T>) -> Result<T> {
         let before = |other: &&Endpoint| self.me.wait.is_some() && other.wait.is_some() && other.id < self.me.id;
         for other in self.spec.endpoints.iter().filter(before) {
@@ -79,8 +79,8 @@ impl RoleContext<'_> {
         opened
     }
 
-    /// Returns the link for its binding end. The link's `wait` is that of the link's receivers, because a publisher
-    /// must know how its receivers wait.
+    /// Returns the link, as the link end that binds it needs it. The `wait` of the returned link is that of the link's
+    /// receivers, because a publisher must know how its receivers wait.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl RoleContext<'_> {
         self.link(id, String::new(), self.link_spec(id)?.wait)
     }
 
-    /// Returns the link for a connecting end, with this endpoint's `wait`. Waits until the link is bound.
+    /// Returns the link for a link end that connects, with this endpoint's `wait`. Waits until the link is bound.
     ///
     /// # Errors
     ///
@@ -109,8 +109,8 @@ impl RoleContext<'_> {
         self.spec.links.get(id).ok_or_else(|| Error::new(format!("the spec lists no link {id}")))
     }
 
-    /// Reports the addresses of the ends that this endpoint has bound. Call this function even if the endpoint has
-    /// bound no ends.
+    /// Reports the addresses of the link ends that this endpoint has bound. Call `report_bound` even if the endpoint
+    /// has bound no link ends.
     pub fn report_bound(&self, addresses: BTreeMap<String, String>) {
         let _ = self.node.send(Progress::Bound(addresses));
     }
@@ -144,19 +144,20 @@ impl RoleContext<'_> {
         Ok(())
     }
 
-    /// Returns the largest number of receivers of any link that this endpoint sends to.
+    /// Returns the number of receivers of the link with the most receivers, among the links that this endpoint sends
+    /// to.
     fn most_receivers(&self) -> u32 {
         self.me.outputs.iter().filter_map(|id| self.spec.links.get(id)).map(|link| link.receivers).max().unwrap_or(1)
     }
 
-    /// Returns the latest time at which receivers stop.
+    /// Returns the latest time at which the receivers of this trial stop listening.
     pub fn drained_ns(&self, start_ns: i64) -> i64 {
         start_ns + self.spec.limit_ns + self.spec.drain_ns
     }
 }
 
-/// Returns the pause between two probes. Each receiver reports each probe to the launcher, so that more receivers need a
-/// longer pause.
+/// Returns the pause between two probes. Each receiver reports each probe to the launcher, so the pause grows with the
+/// number of receivers.
 fn probe_pause(receivers: u32) -> Duration {
     Duration::from_millis(20) * (1 + receivers / 100)
 }

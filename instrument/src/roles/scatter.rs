@@ -1,8 +1,8 @@
 //! Implements scatter: sends a request to each of N servers, concurrently or sequentially, and collects all replies.
 //!
-//! Every server has a lane, which is a thread with its own client. A slow server therefore does not delay the replies
-//! of other servers, and every client can wait in a way that the transport supports. The cost of passing requests to
-//! the lanes is part of `sent` minus `due`.
+//! Every server has a lane, which is a thread with its own client. With lanes, a slow server does not delay the replies
+//! of other servers, and every client can wait in a way that the transport supports. In the records, the cost of
+//! passing requests to the lanes is part of `sent` minus `due`.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -97,8 +97,8 @@ fn ask_at_once(lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()
     lanes.iter().try_for_each(|lane| lane.keep(call, recorder))
 }
 
-/// Calls the servers sequentially, with the same threads and clients as in parallel, so that only the order differs.
-/// After an order to end, no more servers are called, because the remaining servers may no longer exist.
+/// Calls the servers sequentially. The threads and clients are the same as for concurrent calls, so that only the order
+/// differs. After an order to end, the client calls no more servers, because the remaining servers may no longer exist.
 fn ask_one_by_one(context: &RoleContext<'_>, lanes: &[Lane], call: Call, recorder: &mut Recorder) -> Result<()> {
     lanes.iter().take_while(|_| !context.phase.has_stopped()).try_for_each(|lane| {
         lane.hand_over(call)?;

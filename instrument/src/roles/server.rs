@@ -37,8 +37,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     end.run(context, Answerer::new(context, new_deadline(context.spec.drain_ns), None)?)
 }
 
-/// Serves several links, each on its own thread. A node without a limit on its threads handles one call of a flow at a
-/// time.
+/// Serves several links, each on its own thread. If the node's threads are not limited, the node handles one call of a
+/// flow at a time.
 fn run_several(context: &RoleContext<'_>, ends: Vec<ServerEnd>) -> Result<(Tally, OpenEnds)> {
     let limit = new_deadline(context.spec.drain_ns);
     let permits = if context.permits.is_limited() { context.permits.clone() } else { Arc::new(Permits::new(1)) };
@@ -86,7 +86,8 @@ impl Records {
         }
     }
 
-    /// Writes the file, unless other servers still use the file. Returns the number of records that did not fit.
+    /// Writes the file, unless other servers still use the file. Returns the number of records that were lost because
+    /// the recorder's memory was full.
     fn finish(self) -> Result<u64> {
         let recorder = match self {
             Self::Own(recorder) => recorder,
@@ -145,7 +146,7 @@ impl Answerer {
         })
     }
 
-    /// Returns the permits to handle a request.
+    /// Returns the permits that limit how many requests the node handles at once.
     pub fn permits(&self) -> Arc<Permits> {
         self.effects.permits()
     }
@@ -219,13 +220,14 @@ impl Answerer {
     }
 }
 
-/// Returns whether a frame is the reply to this request. Late replies to requests of an earlier phase do not match.
+/// Returns whether a frame is the reply to this request. Late replies to requests from an earlier phase of the trial do
+/// not match.
 fn is_reply_to(reply: &Received<'_>, request: &Header) -> bool {
     let same = |header: Header| header.seq == request.seq && header.is_sample() == request.is_sample();
     Header::read(reply.header, reply.payload.len()).is_ok_and(same)
 }
 
-/// Replies with the header alone. The header's length and checksum are those of an empty payload.
+/// Replies with the header alone. The header contains the length and the checksum of an empty payload.
 fn reply_header(received: &Received<'_>, replier: &mut dyn Replier) -> Result<Sent> {
     let Ok(mut header) = Header::read(received.header, received.payload.len()) else {
         return Err(Error::new("the request's header changed while it was answered"));

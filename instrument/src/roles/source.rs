@@ -1,5 +1,5 @@
 //! Implements the source: waits for due times, sets the timestamps of messages and sends the messages. With the pace
-//! `closed`, the source is also the last receiver of the ring.
+//! `closed`, messages travel in a ring, and the source is also the last receiver of the ring.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ pub fn run(context: &RoleContext<'_>) -> Result<(Tally, OpenEnds)> {
     source.close()
 }
 
-/// Waits until every link is bound, and then measures the empty hop. A source that sends at once does neither.
+/// Waits until every link is bound, and then measures the empty hop. A source that sends at once does not wait and does
+/// not measure the empty hop.
 fn await_receivers(context: &RoleContext<'_>, id: &str) -> Result<Option<i64>> {
     if context.begins_at_once() {
         return Ok(None);
@@ -62,7 +63,8 @@ struct Source<'a> {
     latest: Option<Latest>,
 }
 
-/// A receiving end of this node. Each of the source's messages is based on the latest message that arrived there.
+/// A receiving end of this node. Each of the source's messages is based on the latest message that arrived at this
+/// receiving end.
 struct Latest {
     endpoint: u32,
     causes: Causes,
@@ -77,7 +79,8 @@ impl Latest {
 }
 
 impl Source<'_> {
-    /// Returns when the schedule starts: after probes have arrived at every receiver, or at once.
+    /// Returns when the schedule starts: after probes have arrived at every receiver, or immediately if sources send at
+    /// once.
     fn start_ns(&mut self, opened_ns: i64) -> Result<i64> {
         let context = self.context;
         if context.begins_at_once() {
@@ -119,7 +122,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Records the latest message that this message is based on, if there is one.
+    /// Records which received message the message `call` is based on, if a message has been received.
     fn note_latest(&mut self, call: Call) {
         let Some(latest) = self.latest.as_mut().filter(|_| call.is_sample()) else { return };
         if let Some(seq) = self.context.triggers.newest(latest.endpoint) {
@@ -127,7 +130,7 @@ impl Source<'_> {
         }
     }
 
-    /// Reads this thread's counters, if the trial requests readings.
+    /// Reads this thread's performance counters, if the trial requests readings.
     #[inline]
     fn read_counters(&mut self, call: Call, mark: Mark) {
         if let Some(log) = &mut self.log {
@@ -158,7 +161,7 @@ impl Source<'_> {
         self.recorder.push(record);
     }
 
-    /// In a ring, waits until the sent message has returned.
+    /// If messages travel in a ring, waits until the sent message has returned.
     fn await_return(&mut self, seq: u64, patience: Duration) -> Result<()> {
         match &mut self.ring {
             Some(ring) => ring.wait_for(seq, patience),

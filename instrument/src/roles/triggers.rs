@@ -21,14 +21,14 @@ use super::returning::Returning;
 const NOTHING: u64 = u64::MAX;
 
 /// The followers of a node, its sources with returning messages, and the latest messages of its receivers. All
-/// endpoints of the node share this value.
+/// endpoints of the node share the `Triggers` value.
 #[derive(Default)]
 pub struct Triggers {
     followers: BTreeMap<u32, Following>,
     /// The sources with returning messages, keyed by the endpoint to which the messages return.
     returning: BTreeMap<u32, Vec<Arc<Returning>>>,
-    /// The `seq` of the latest sample by receiving endpoint. Only endpoints that provide a source's latest message are
-    /// included.
+    /// The `seq` of the latest sample by receiving endpoint. The list includes only endpoints that provide a source's
+    /// latest message.
     newest: BTreeMap<u32, AtomicU64>,
 }
 
@@ -57,7 +57,8 @@ impl Triggers {
         self.followers.get(&context.me.id).map_or(Ok(()), |found| found.lend(context, sender))
     }
 
-    /// Returns the sender after the measurement. Waits for any thread that is still sending.
+    /// Takes the sender back from the receiving threads after the measurement. If a thread is still sending, waits
+    /// until that thread has finished.
     pub fn take_back(&self, follower: u32) -> Option<Sender> {
         self.followers.get(&follower)?.take_back()
     }
@@ -91,7 +92,7 @@ impl Triggers {
         }
     }
 
-    /// Returns the `seq` of the latest sample at a receiving endpoint, if there is one.
+    /// Returns the `seq` of the latest sample at a receiving endpoint, or `None` if no sample has arrived.
     pub fn newest(&self, endpoint: u32) -> Option<u64> {
         let seq = self.newest.get(&endpoint)?.load(Ordering::Acquire);
         (seq != NOTHING).then_some(seq)
@@ -99,7 +100,7 @@ impl Triggers {
 }
 
 /// The effects of arrivals at one receiving endpoint: the messages that these arrivals trigger, and the permits that
-/// handling needs.
+/// the node needs to handle them.
 pub struct Effects {
     endpoint: u32,
     /// `None` if arrivals at this endpoint trigger nothing.
@@ -112,7 +113,7 @@ impl Effects {
         Self::with_permits(context, context.permits.clone())
     }
 
-    /// Creates the effects for an endpoint that needs one of these permits to handle a message.
+    /// Creates the effects for an endpoint that needs one of `permits` to handle each message.
     pub fn with_permits(context: &RoleContext<'_>, permits: Arc<Permits>) -> Self {
         let id = context.me.id;
         let is_followed =
@@ -133,7 +134,7 @@ impl Effects {
     }
 
     /// Clears the arrival time if the node's threads are limited. With limited threads, a message counts as arrived
-    /// when the node begins to handle the message, not when the transport's thread delivers it.
+    /// when the node begins to handle the message, not when the transport delivers the message.
     #[inline]
     pub fn readmit<'a>(&self, received: Received<'a>) -> Received<'a> {
         if self.permits.is_limited() { Received { arrived_ns: 0, ..received } } else { received }

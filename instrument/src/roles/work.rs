@@ -12,16 +12,17 @@ use crate::spec::Work;
 
 use super::RoleContext;
 
-/// Work counts as late if it takes longer than requested by more than this time.
+/// Work counts as late if it takes longer than requested, and the difference exceeds this time.
 const LATE_NS: i64 = 100_000;
 
-/// The work per message, if any is configured. Without work, a message costs only one comparison.
+/// The work that an endpoint does for each message, if any work is configured. Without configured work, the worker
+/// costs only one comparison per message.
 pub struct Worker(Option<Box<Job>>);
 
 /// The configured work and its memory, which is allocated only once.
 struct Job {
     work: Work,
-    /// The source memory of copies, unless the payload is copied.
+    /// The memory that copies read from, unless the work copies the payload itself.
     from: Vec<u8>,
     copier: Option<Copier>,
     alarm: Alarm,
@@ -65,8 +66,8 @@ impl Worker {
         self.0.is_some()
     }
 
-    /// Does the work for one message. Probes are skipped, because a probe only proves that the link delivers, and the
-    /// probe's sender would not wait for long work.
+    /// Does the work for one message. Probes cause no work, because a probe only tests whether the link delivers, and
+    /// the probe's sender does not wait for long work.
     #[inline]
     pub fn work_on(&mut self, header: &Header, payload: &[u8]) {
         if let Some(job) = self.0.as_mut().filter(|_| !header.is(flags::PROBE)) {
@@ -74,7 +75,7 @@ impl Worker {
         }
     }
 
-    /// Prepares the work for the next message. The role calls this function after forwarding the current message.
+    /// Prepares the work for the next message. The role calls `prepare_next` after forwarding the current message.
     #[inline]
     pub fn prepare_next(&mut self) {
         if let Some(copier) = self.0.as_mut().and_then(|job| job.copier.as_mut()) {

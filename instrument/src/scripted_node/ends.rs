@@ -75,7 +75,7 @@ impl End {
         }
     }
 
-    /// Sends frames. Returns how many frames the transport accepted, and how many times it was busy.
+    /// Sends frames. Returns how many frames the transport accepted, and how many times the transport was busy.
     pub fn send(&mut self, run: u64, words: &FrameWords) -> Result<Value> {
         let (mut accepted, mut busy) = (0u64, 0u64);
         for seq in words.seq..words.seq + words.count {
@@ -111,7 +111,8 @@ impl End {
         }
     }
 
-    /// Waits for `count` frames. Returns the frames that arrived, which are fewer if the time runs out.
+    /// Waits for `count` frames. Returns the frames that arrived, which may be fewer than requested if the time runs
+    /// out.
     pub fn receive(&mut self, count: u64, within_ms: u64) -> Result<Value> {
         if let Self::Subscription { inbox, .. } = self {
             return Ok(json!({ "frames": inbox.take(count, within_ms) }));
@@ -179,7 +180,7 @@ impl End {
         failure.map_or(Ok(json!({ "frames": seen })), Err)
     }
 
-    /// Retains the first frame, receives another one, and checks that the first frame is unchanged.
+    /// Retains the first frame, receives a second frame, and checks that the first frame is unchanged.
     pub fn keep(&mut self, within_ms: u64) -> Result<Value> {
         let mut kept: Option<Box<dyn AsRef<[u8]> + Send>> = None;
         let mut came = 0;

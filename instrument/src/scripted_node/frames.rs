@@ -7,7 +7,7 @@ use crate::contract::{FrameMut, Received};
 use crate::frame::{HEADER_BYTES, Header, flags};
 use crate::payload;
 
-/// Returns the header of a frame with a checksum. The checksum must still be computed from the content.
+/// Returns the header of a frame with a checksum. The caller must still compute the checksum from the frame's content.
 fn header(run: u64, seq: u64, payload_bytes: usize) -> Header {
     Header {
         flags: flags::CHECKSUM,

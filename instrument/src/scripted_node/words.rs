@@ -69,7 +69,7 @@ pub struct FrameWords {
     pub seq: u64,
     pub count: u64,
     pub payload_bytes: usize,
-    /// How long a refused frame is retried. With 0, each frame is tried only once.
+    /// How long a refused frame is retried. If this time is 0, each frame is tried only once.
     pub within_ms: u64,
     /// Whether to send the header and the payload separately, from memory that the caller owns.
     #[serde(default)]
@@ -108,7 +108,8 @@ pub enum Command {
         count: u64,
         within_ms: u64,
     },
-    /// Retains one frame after its callback, receives another one, and checks that the first frame is unchanged.
+    /// Retains one frame after its callback has returned, receives a second frame, and checks that the first frame is
+    /// unchanged.
     Keep {
         name: String,
         within_ms: u64,

@@ -15,11 +15,11 @@ use super::producer::WhenFull;
 use super::registry::Registry;
 use super::segment::Segment;
 
-/// The maximum number of connections without a seat. A connection without a seat has not yet requested one, or was
-/// refused and has not closed. More connections wait in the kernel's queue.
+/// The maximum number of connections without a seat. A connection without a seat has not requested a seat yet, or its
+/// request was refused but the connection is still open. Further connections wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 128;
 
-/// The running admission thread. Dropping this value ends the thread.
+/// The running admission thread. Dropping an `Admission` ends its thread.
 pub struct Admission {
     address: String,
     stop: Arc<OwnedFd>,
@@ -55,7 +55,7 @@ impl Drop for Admission {
     }
 }
 
-/// A connection that either has a seat or has not sent anything yet.
+/// A connection of a consumer that either has a seat or has not requested one yet.
 struct Guest {
     connection: OwnedFd,
     /// A descriptor that becomes readable when the consumer's process dies.
@@ -130,7 +130,7 @@ impl Desk {
     }
 
     /// Handles a readable connection. A guest with a seat never sends anything, so a readable connection means that the
-    /// guest has left or died. Any other guest requests a seat.
+    /// guest has left or died. A guest without a seat sends a request for a seat.
     fn read_request(&self, guest: Guest) -> Option<Guest> {
         match guest.seat {
             Some(seat) => {

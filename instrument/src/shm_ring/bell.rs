@@ -11,10 +11,10 @@ use super::layout::BellWord;
 /// The lowest bit of the futex word.
 const SOMEBODY_MAY_SLEEP: u32 = 1;
 
-/// The lowest bit of the futex word is set if a consumer may be asleep. The other bits count the wake-ups. Because the
-/// bit is a state and not a count, a consumer that is killed in its sleep leaves no wrong value. One system call wakes
-/// all sleepers. The count tells a consumer that is about to sleep that a wake-up has just happened, even if another
-/// consumer has set the bit again.
+/// The lowest bit of the futex word is set if a consumer may be asleep. The other bits of the futex word count the
+/// wake-ups. Because the lowest bit is a state and not a count, a consumer that is killed in its sleep leaves no wrong
+/// value. One system call wakes all sleepers. The wake-up count tells a consumer before it sleeps that a wake-up has
+/// just happened, even if another consumer has set the lowest bit again.
 #[derive(Clone, Copy)]
 pub struct Bell<'a>(&'a AtomicU32);
 
@@ -23,8 +23,9 @@ impl<'a> Bell<'a> {
         Self(&word.0)
     }
 
-    /// Wakes all sleepers after a message was published, or to stop a consumer. The fences here and in [`Self::sleep`]
-    /// ensure that this call sees the sleeper, or that the sleeper sees everything written before this call.
+    /// Wakes all sleepers after a message was published, or to stop a consumer. The memory fences in `ring` and in
+    /// [`Self::sleep`] ensure that the waking thread sees the sleeper, or that the sleeper sees everything written
+    /// before the wake-up.
     #[inline]
     pub fn ring(self) {
         fence(Ordering::SeqCst);
@@ -41,7 +42,7 @@ impl<'a> Bell<'a> {
         let _ = futex::wake(self.0, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Sleeps until a wake-up or the timeout, unless `ready` returns true. May return early.
+    /// Sleeps until a wake-up or until the timeout expires, unless `ready` returns true. May return early.
     pub fn sleep(self, timeout: Duration, ready: impl FnOnce() -> bool) {
         // The result is ignored, because the caller checks again, whether the sleep ended by a wake-up, the timeout or
         // an interruption, or never began.

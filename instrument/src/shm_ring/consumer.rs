@@ -17,8 +17,8 @@ pub struct Consumer {
     segment: Arc<Segment>,
     seat: usize,
     when_full: WhenFull,
-    /// The slot of the next message: a copy of the cursor in the segment. With `DropOldest`, the producer may advance
-    /// that cursor.
+    /// The slot of the next message: a copy of this consumer's cursor in the shared segment. With `DropOldest`, the
+    /// producer may advance the cursor in the segment.
     next: Position,
     /// The consumer's position after it has released the current message.
     after: Option<Position>,
@@ -36,12 +36,13 @@ pub struct Claimed {
 
 impl Consumer {
     /// Connects to the ring of `link` at `address`. The consumer receives the messages that are sent after this call.
-    /// `may_sleep` states whether [`Self::sleep`] will be called. The producer checks for sleepers only if a consumer
-    /// may sleep.
+    /// `may_sleep` states whether the caller will call [`Self::sleep`]. The producer checks for sleepers only if a
+    /// consumer may sleep.
     ///
     /// # Errors
     ///
-    /// Fails if no publisher exists, the ring has no free seat, or the address belongs to another link's publisher.
+    /// Fails if no publisher exists, if the ring has no free seat, or if the publisher at `address` belongs to another
+    /// link.
     pub fn connect(address: &str, link: &str, may_sleep: bool) -> Result<Self> {
         let ticket = handshake::request_seat(address, link, may_sleep)?;
         let segment = Arc::new(Segment::attach(ticket.memory, ticket.geometry)?);
@@ -52,8 +53,8 @@ impl Consumer {
         Ok(Self { segment, seat, when_full, next, after: None, stop, _connection: ticket.connection })
     }
 
-    /// Passes the next message to `take`, if there is one. Returns whether there was a message. The bytes are valid
-    /// until `take` returns.
+    /// Passes the next message to `take`, if a message is available. Returns whether there was a message to read. The
+    /// message's bytes are valid until `take` returns.
     ///
     /// # Errors
     ///
@@ -67,7 +68,8 @@ impl Consumer {
         Ok(true)
     }
 
-    /// Claims the next message, if there is one. The message stays readable until [`Self::release`] or the next claim.
+    /// Claims the next message, if a message is available. The message stays readable until [`Self::release`] or the
+    /// next claim.
     #[inline]
     pub fn claim(&mut self) -> Result<Option<Claimed>> {
         self.release();
@@ -121,8 +123,8 @@ impl Consumer {
         unsafe { std::slice::from_raw_parts(frame, HEADER_BYTES + claimed.payload_bytes) }.split_at(HEADER_BYTES)
     }
 
-    /// Claims the next slot without marking the slot. With `Busy`, a slot stays unchanged until this consumer's cursor
-    /// has passed it.
+    /// Claims the next slot without marking the slot. With `Busy`, the producer does not change a slot until this
+    /// consumer's cursor has passed the slot.
     #[inline]
     fn claim_undisturbed(&mut self) -> Result<Option<Claimed>> {
         let slot = self.segment.slot(self.next.slot);
@@ -134,8 +136,8 @@ impl Consumer {
     }
 
     /// Claims the next slot by marking the slot as held in this consumer's cursor. With `DropOldest`, the producer may
-    /// reuse the slot before this consumer has marked the slot. Producer and consumer change the cursor by
-    /// compare-and-swap, so only one of them succeeds, and the failing side detects the conflict.
+    /// reuse a slot that this consumer has not marked yet. Producer and consumer change the cursor by compare-and-swap.
+    /// Only one of them succeeds, and the failing side detects the conflict.
     #[inline]
     fn claim_contested(&mut self) -> Result<Option<Claimed>> {
         let cursor = self.segment.cursor(self.seat);
@@ -174,8 +176,8 @@ impl Consumer {
     }
 }
 
-/// Records in the cursor that the message at `now` is being read, and which message is next. Returns false if the
-/// producer has already moved the cursor.
+/// Records in the cursor which message is being read (the message at `now`), and which message is next. Returns false
+/// if the producer has already moved the cursor.
 #[inline]
 fn hold(cursor: &Cursor, now: Position, following: u16) -> bool {
     cursor.held.store(u32::from(now.slot), Ordering::Release);
@@ -204,7 +206,8 @@ pub struct Interrupter {
 }
 
 impl Interrupter {
-    /// Stops the consumer from sleeping, now and later. Other consumers of the ring may wake up once without a message.
+    /// Stops the consumer's sleep, and prevents every later sleep. Other consumers of the ring may wake up once without
+    /// receiving a message.
     pub fn interrupt(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.segment.bell().ring();

@@ -1,5 +1,5 @@
-//! Implements the handshake that admits a consumer. The handshake's socket has no name in the file system, and passes
-//! the memory as a file descriptor.
+//! Implements the handshake that admits a consumer. The handshake uses a socket without a name in the file system, and
+//! passes the shared memory as a file descriptor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -20,8 +20,8 @@ const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"HOPM-SHM";
 /// The maximum size of a handshake message, in bytes.
 const LONGEST: usize = 512;
-/// How long a consumer waits for the answer. The answer normally arrives fast, because the publisher's thread has no
-/// other task.
+/// How long a consumer waits for the publisher's answer. The answer normally arrives fast, because the publisher's
+/// thread has no other task.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A consumer's request.
@@ -82,7 +82,7 @@ fn connect(address: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Binds a socket to a name that the kernel chooses outside the file system. Returns the socket and its address.
+/// Binds a socket to a name that the kernel chooses, outside the file system. Returns the socket and its address.
 pub fn listen() -> Result<(OwnedFd, String)> {
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
     net::bind(&socket, &SocketAddrUnix::new_unnamed()).context("binding the ring's socket")?;
@@ -98,7 +98,7 @@ fn socket(flags: SocketFlags) -> Result<OwnedFd> {
     net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).context("making the ring's socket")
 }
 
-/// Refuses connections from other users, because they may be able to see the socket's name.
+/// Refuses connections from other users, because other users may be able to see the socket's name.
 pub fn check_user(connection: BorrowedFd<'_>) -> Result<()> {
     let peer = net::sockopt::socket_peercred(connection).context("reading who is at the other end")?;
     if peer.uid == process::geteuid() {

@@ -6,19 +6,19 @@ use crate::prelude::*;
 
 /// The maximum number of consumers of one ring, because one 64-bit word has one bit for each seat.
 pub const MAX_CONSUMERS: usize = 64;
-/// The minimum number of slots. The next message's slot is always reserved, so a send needs one more slot.
+/// The minimum number of slots. The slot of the next message is always reserved, so a send needs one more slot.
 pub const MIN_SLOTS: u32 = 2;
-/// The maximum number of slots. A slot index must fit into the 16 bits that the packed words reserve for it.
+/// The maximum number of slots. A slot index must fit into the 16 bits that the packed words reserve for the index.
 pub const MAX_SLOTS: u32 = 4096;
-/// The maximum payload size, in bytes. With this limit, a payload length easily fits into the 48 bits that the packed
-/// words reserve for it.
+/// The maximum payload size, in bytes. Below this limit, a payload length easily fits into the 48 bits that the packed
+/// words reserve for the length.
 pub const MAX_PAYLOAD_BYTES: u64 = 1 << 40;
 
-/// The size of two cache lines. Words that different sides write are at least two cache lines apart. At this distance,
-/// two words share neither a cache line nor a pair of lines that the processor prefetches together.
+/// The size of two cache lines. Words that different processes write are at least this far apart. At this distance, two
+/// words share neither a cache line nor a pair of lines that the processor prefetches together.
 pub const PAIR: usize = 128;
-/// The offset of a frame's header in its slot. The header follows the cache line with the publication word, so
-/// prefetching the line pair loads both.
+/// The offset of a frame's header in its slot. The header follows the cache line with the publication word, so the
+/// processor loads both when it prefetches the pair of lines.
 pub const HEADER_AT: usize = 64;
 /// The offset of a frame's payload in its slot.
 pub const PAYLOAD_AT: usize = 128;
@@ -31,8 +31,8 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 /// The start of a slot: the words that a consumer watches until its message is available.
 #[repr(C, align(64))]
 pub struct SlotHead {
-    /// The number of the message in this slot, or 0 if the slot has never held a message. The producer writes this word
-    /// last, which publishes the message.
+    /// The number of the message in this slot, or 0 if the slot has never held a message. The producer publishes a
+    /// message by writing this word after all other bytes of the slot.
     pub seq: AtomicU64,
     /// The [`Meta`] of that message.
     pub meta: AtomicU64,
@@ -47,7 +47,7 @@ pub struct BellWord(pub AtomicU32);
 pub struct Cursor {
     /// The consumer's [`Position`].
     pub position: AtomicU64,
-    /// The slot that the consumer is reading. Valid only if the `holding` bit of `position` is set.
+    /// The slot that the consumer is reading. This slot number is valid only if the `holding` bit of `position` is set.
     pub held: AtomicU32,
 }
 
@@ -105,7 +105,7 @@ impl Geometry {
     ///
     /// # Errors
     ///
-    /// Fails if a number is outside its limits.
+    /// Fails if a parameter is outside its limits.
     pub fn new(slots: u32, payload_bytes: u64) -> Result<Self> {
         if !(MIN_SLOTS..=MAX_SLOTS).contains(&slots) {
             return Err(Error::new(format!("a ring of {slots} slots is not possible"))
@@ -128,14 +128,15 @@ impl Geometry {
         self.control_bytes + slots.next_multiple_of(rustix::param::page_size() as u64)
     }
 
-    /// Returns whether this version would have chosen these sizes. Other sizes come from a foreign program.
+    /// Returns whether this version of the program would have chosen these sizes for the same parameters. A segment
+    /// with other sizes comes from a foreign program.
     pub fn is_sound(&self) -> bool {
         Self::new(self.slots, self.payload_bytes).is_ok_and(|own| own == *self)
     }
 }
 
-/// Rounds up to an odd number of line pairs. If the distance between slots were a power of two, all slots would compete
-/// for the same few cache sets.
+/// Rounds a slot's size up to an odd number of cache line pairs. If the distance between slots were a power of two, all
+/// slots would compete for a few sets of the processor's caches.
 fn stride(payload_bytes: u64) -> u64 {
     let pairs = (PAYLOAD_AT as u64 + payload_bytes).div_ceil(PAIR as u64);
     (pairs | 1) * PAIR as u64

@@ -2,8 +2,8 @@
 //! slots in a memfd, one producer and up to 64 consumers.
 //!
 //! The producer writes a frame directly into the memory from which the consumers read it, so the ring makes no copies.
-//! The memfd has no name in the file system, so no file remains. `transports/shm/README.md` explains the segment layout
-//! and why its memory ordering is correct.
+//! The memfd has no name in the file system, so no file remains after the processes have ended.
+//! `transports/shm/README.md` explains the segment layout and why its memory ordering is correct.
 
 mod admission;
 mod bell;

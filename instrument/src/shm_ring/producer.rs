@@ -12,17 +12,16 @@ use super::registry::Registry;
 use super::segment::Segment;
 
 /// Slots of at least this size are reclaimed as soon as they are free, so that large frames use few slots and little
-/// cache. Smaller slots are reclaimed in batches, because a cache miss on the consumers' cursors would dominate a small
-/// message's latency.
+/// cache. Smaller slots are reclaimed in batches, because otherwise a cache miss on the consumers' cursors dominates a
+/// small message's latency.
 const LARGE_SLOT_BYTES: u64 = 16 << 10;
 
-/// The producer's behavior if every slot holds a message that some consumer has not read yet.
+/// What the producer does if every slot holds a message that some consumer has not read yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Refuses the send.
     Busy,
-    /// Drops the oldest message that no consumer is reading. Consumers that have not read this message lose the
-    /// message.
+    /// Drops the oldest message that no consumer is reading. Consumers that have not read the oldest message lose it.
     DropOldest,
 }
 
@@ -35,7 +34,8 @@ pub struct Options {
     pub when_full: WhenFull,
 }
 
-/// The producer of a ring. Dropping the producer closes the ring. Consumers keep their mapping until they leave.
+/// The producer of a ring. Dropping the producer closes the ring. Consumers keep their mapping of the ring until they
+/// leave.
 pub struct Producer {
     segment: Arc<Segment>,
     registry: Arc<Registry>,
@@ -45,13 +45,14 @@ pub struct Producer {
     /// The number of the next message; `slot` is the slot of the next message.
     seq: u64,
     slot: u16,
-    /// The free slots. The slot that was freed most recently comes last, because it is most likely still in the caches.
+    /// The free slots. The slot that was freed most recently comes last in this list, because it is most likely still
+    /// in the caches.
     free: Vec<u16>,
-    /// The published slots that are not known to be free, oldest first. The slots hold the messages `oldest`, `oldest +
-    /// 1`, ….
+    /// The published slots that are not known to be free, oldest first. These slots hold the messages `oldest`, `oldest
+    /// + 1`, and so on.
     in_flight: VecDeque<u16>,
     oldest: u64,
-    /// The slots of dropped messages that a consumer was still reading.
+    /// The slots of dropped messages that a consumer was still reading when the message was dropped.
     parked: Vec<u16>,
 }
 
@@ -92,8 +93,8 @@ impl Producer {
         self.registry.consumers()
     }
 
-    /// Loans the next slot for a frame. Returns `None` if all slots are in use. Never waits. A loan that is not
-    /// published has no effect.
+    /// Loans the next slot for a frame. Returns `None` if all slots are in use. Never waits. A loan that is dropped
+    /// without being published has no effect.
     ///
     /// # Errors
     ///
@@ -108,7 +109,7 @@ impl Producer {
         self.slot
     }
 
-    /// Returns the address of a slot's frame.
+    /// Returns the address of the frame in a slot.
     pub fn frame_at(&self, slot: u16) -> *mut u8 {
         self.segment.frame_at(slot)
     }
@@ -117,7 +118,8 @@ impl Producer {
         self.segment.geometry()
     }
 
-    /// Reserves a slot, which is the first half of [`Self::loan`]. Returns false if no frame can be sent now.
+    /// Reserves a slot for a frame; [`Self::loan`] first calls this function. Returns false if all slots are in use, so
+    /// that no frame can be sent now.
     #[inline]
     pub fn reserve(&mut self, payload_bytes: usize) -> Result<bool> {
         if payload_bytes as u64 > self.segment.geometry().payload_bytes {
@@ -126,7 +128,7 @@ impl Producer {
         Ok(self.secure_following())
     }
 
-    /// Publishes the reserved slot, which is the second half of [`Self::loan`]. The slot must hold a complete frame.
+    /// Publishes the frame in the reserved slot. The reserved slot must hold a complete frame.
     ///
     /// # Panics
     ///
@@ -152,8 +154,8 @@ impl Producer {
         self.registry.set_head(self.head());
     }
 
-    /// Ensures that a free slot is known for the following message, because publishing a message names that slot.
-    /// Returns false if there is no free slot.
+    /// Ensures that the producer knows a free slot for the following message, because each publication names the next
+    /// message's slot. Returns false if no slot is free.
     #[inline]
     fn secure_following(&mut self) -> bool {
         if self.large || self.free.is_empty() {
@@ -204,8 +206,8 @@ impl Producer {
     }
 }
 
-/// Adds a slot to the free slots. Always returns false, so that `retain` removes the slot from the list that it
-/// filters.
+/// Adds a slot to the free slots. The result is always false, so that `retain` removes the slot from the list that
+/// `retain` filters.
 fn free_slot(free: &mut Vec<u16>, slot: u16) -> bool {
     free.push(slot);
     false

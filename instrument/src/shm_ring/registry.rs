@@ -8,7 +8,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use super::layout::{Cursor, MAX_CONSUMERS, Position};
 use super::segment::Segment;
 
-/// The consumers of a ring. The producer's thread and the admission thread share the registry, which is private to the
+/// The consumers of a ring. The producer's thread and the admission thread share the registry, which exists only in the
 /// producer's process.
 pub struct Registry {
     segment: Arc<Segment>,
@@ -16,8 +16,8 @@ pub struct Registry {
     live: Mutex<u64>,
     /// The occupied seats with consumers that may sleep, one bit each. Every publication reads these bits.
     sleepers: AtomicU64,
-    /// The [`Position`] of the next message. Every publication writes this position, and a joining consumer reads the
-    /// position.
+    /// The [`Position`] of the next message. Every publication writes this position, and a consumer that joins reads
+    /// it.
     head: AtomicU64,
 }
 
@@ -29,9 +29,9 @@ impl Registry {
     }
 
     /// Gives a new consumer a seat, with its cursor at the next message. Returns `None` if all seats are occupied. The
-    /// producer frees slots under the same lock. If the producer last freed slots before this function took the lock,
-    /// the producer had not yet published beyond the head that this function reads. If the producer frees slots after
-    /// this function has taken the lock, the producer sees the new cursor.
+    /// producer frees slots under the same lock as this function. If the producer freed slots before this function took
+    /// the lock, the producer has not yet published beyond the head that this function reads. If the producer frees
+    /// slots after this function has taken the lock, the producer sees the new consumer's cursor.
     pub fn seat(&self, may_sleep: bool) -> Option<usize> {
         let mut live = self.lock();
         let seat = (!*live).trailing_zeros() as usize;
@@ -49,7 +49,7 @@ impl Registry {
         Some(seat)
     }
 
-    /// Frees the seat of a consumer that has left or died. The consumer then holds no slot.
+    /// Frees the seat of a consumer that has left or died. The seat's consumer then holds no slot.
     pub fn vacate(&self, seat: usize) {
         *self.lock() &= !(1 << seat);
         self.sleepers.fetch_and(!(1 << seat), Ordering::SeqCst);
@@ -87,20 +87,20 @@ pub struct Audience<'a> {
 }
 
 impl Audience<'_> {
-    /// Returns the number of the first message that some consumer still needs, or `head` if there is none. A consumer
-    /// needs a message until the consumer has finished reading the message. If held slots are tracked separately, the
-    /// consumer needs the message only until it begins to read the message.
+    /// Returns the number of the first message that some consumer still needs, or `head` if the consumers need no
+    /// messages. A consumer needs a message until the consumer has finished reading the message. If held slots are
+    /// tracked separately, a consumer needs a message only until it begins to read the message.
     pub fn oldest_needed(&self, head: u64) -> u64 {
         self.cursors().map(|cursor| load(cursor).seq).min().map_or(head, |first| first.min(head))
     }
 
-    /// Returns whether a consumer is reading this slot now.
+    /// Returns whether a consumer is currently reading the message in this slot.
     pub fn holds(&self, slot: u16) -> bool {
         self.cursors().any(|cursor| load(cursor).holding && cursor.held.load(Ordering::Acquire) == u32::from(slot))
     }
 
-    /// Moves every consumer that still waits for `seq` to the following message. A consumer that is already reading a
-    /// message continues to read that message.
+    /// Moves every consumer that still waits for the message `seq` to the following message. A consumer that is already
+    /// reading a message continues to read that message.
     pub fn skip(&self, seq: u64, following: Position) {
         self.cursors().for_each(|cursor| skip_one(cursor, seq, following));
     }

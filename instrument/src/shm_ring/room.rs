@@ -1,7 +1,7 @@
 //! Determines how much memory can be reserved.
 //!
-//! The kernel reserves shared memory page by page. If memory runs out between two pages, the kernel may kill a process
-//! instead of returning an error. A request that does not fit is therefore refused before any memory is reserved.
+//! The kernel reserves shared memory page by page. If memory runs out in the middle, the kernel may kill a process
+//! instead of returning an error. A request for more memory than is available is refused before any memory is reserved.
 
 use std::fs;
 use std::path::Path;

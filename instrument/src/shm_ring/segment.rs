@@ -1,4 +1,4 @@
-//! Creates and maps the shared memory: a sealed memfd, whose memory is fully reserved before its first use.
+//! Creates and maps the shared memory of a ring: a sealed memfd, whose memory is fully reserved before its first use.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr;
@@ -14,10 +14,11 @@ use super::room;
 
 /// The minimum segment size for requesting huge pages.
 const HUGE_PAGE: usize = 2 << 20;
-/// The seals prevent other processes from resizing the segment, so no access fails because of missing memory.
+/// The file seals of the segment. They prevent other processes from resizing the segment, so no access fails because of
+/// missing memory.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// A mapped segment. The producer may write to the whole segment, a consumer only to the control part.
+/// A mapped segment. The producer may write to the whole segment; a consumer may write only to the control part.
 pub struct Segment {
     file: OwnedFd,
     geometry: Geometry,
@@ -92,11 +93,11 @@ impl Segment {
     }
 }
 
-/// A mapping of the whole file, aligned so that huge pages can be used if the file has them.
+/// A mapping of the whole memfd, aligned so that huge pages can be used if the memfd has them.
 struct Mapping {
     base: *mut u8,
     bytes: usize,
-    /// The start of the reserved address range, which is larger than the mapping to allow for alignment.
+    /// The start of the reserved address range, which is larger than the mapping so that the mapping can be aligned.
     reserved: *mut u8,
     reserved_bytes: usize,
 }
@@ -137,7 +138,7 @@ impl Mapping {
     }
 
     /// Maps every page in advance, so that no message waits for a page fault. Kernels before 5.14 do not support
-    /// mapping in advance, so the first use of a page causes a page fault.
+    /// mapping in advance; with these kernels, the first use of each page causes a page fault.
     fn populate(&self, advice: Advice) -> rustix::io::Result<()> {
         // SAFETY: this is advice on this value's own mapping, and it changes no content.
         match unsafe { mm::madvise(self.base.cast(), self.bytes, advice) } {

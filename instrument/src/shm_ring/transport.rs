@@ -1,4 +1,4 @@
-//! Implements the transport contract with the ring.
+//! Implements the transport contract with the shared-memory ring.
 
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::prelude::*;
 use super::consumer::{Consumer, Interrupter};
 use super::producer::{Options, Producer, WhenFull};
 
-/// The longest sleep of a consumer with a callback, unless the consumer's interrupter wakes it earlier.
+/// The longest sleep of a consumer that calls a callback, unless the consumer's interrupter ends the sleep earlier.
 const NAP: Duration = Duration::from_secs(1);
 
-/// A transport in which every link is a shared-memory ring with these options.
+/// A transport in which every link is a shared-memory ring with the options of this struct.
 pub struct RingTransport {
     pub slots: u32,
     pub when_full: WhenFull,
@@ -66,8 +66,8 @@ impl Publisher for TopicPublisher {
 struct TopicSubscriber {
     consumer: Consumer,
     sleeps: bool,
-    /// The maximum number of frames per poll. Because of this limit, a poll ends even if frames arrive faster than they
-    /// are handled.
+    /// The maximum number of frames per poll. This limit ensures that a poll ends even if frames arrive faster than
+    /// they are handled.
     at_once: u32,
 }
 

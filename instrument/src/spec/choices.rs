@@ -36,21 +36,22 @@ pub enum Touch {
 #[serde(deny_unknown_fields)]
 pub struct Pace {
     pub kind: PaceKind,
-    /// The number of messages per second, or 0 for the paces without a rate (`closed`, `max`).
+    /// The number of messages per second, or 0 for paces without a fixed rate (`closed`, `max`).
     pub rate_hz: f64,
-    /// The number of messages per burst. There are `rate_hz / burst` bursts per second.
+    /// The number of messages per burst. The source sends `rate_hz / burst` bursts per second.
     pub burst: u32,
-    /// For `ramp`: the final rate, in messages per second, which is above 0.
+    /// For the pace `ramp`: the final rate, in messages per second, which is above 0.
     pub ramp_to_hz: Option<f64>,
-    /// How long before the due time a thread stops sleeping and spins. With 0, the thread never spins. With `None`, the
-    /// instrument learns the time.
+    /// How long before a message's due time a thread stops sleeping and spins. If this time is 0, the thread never
+    /// spins. If this time is `None`, the instrument learns how long to spin.
     pub spin_ns: Option<i64>,
     /// The seed of the random intervals of the pace `poisson`.
     pub seed: u64,
     /// The time from the start until the first message is due.
     #[serde(default)]
     pub first_ns: i64,
-    /// The turn in which messages are due. `None` if messages may be due at any time.
+    /// The turn in which the messages of this node are due, if several sides alternate. `None` if messages may be due
+    /// at any time.
     pub turn: Option<Turn>,
 }
 
@@ -68,12 +69,12 @@ impl Pace {
     }
 }
 
-/// The turns of several sides whose nodes run concurrently. The turns alternate and have the same length. Side 0 begins
-/// at the start of the schedule. No message of a side is due in another side's turn.
+/// The turns of several sides whose nodes run concurrently. The sides' turns alternate and have the same length. The
+/// first turn of side 0 begins at the start of the schedule. No message of a side is due in another side's turn.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// The length of a turn, which is above 0.
+    /// The length of a turn in nanoseconds, which is above 0.
     pub length_ns: i64,
     pub sides: u32,
     /// The number of this side, counted from 0.
@@ -103,7 +104,7 @@ impl PaceKind {
 #[serde(rename_all = "lowercase")]
 pub enum RoleKind {
     Source,
-    /// Sends after messages of other flows have arrived at its node.
+    /// A follower sends a message after messages of other flows have arrived at its node.
     Follower,
     Relay,
     Sink,
@@ -123,7 +124,7 @@ pub enum Work {
         ns: i64,
     },
     Copy {
-        /// The number of bytes to copy. If `None`, the whole payload is copied.
+        /// The number of bytes to copy. If `bytes` is `None`, the whole payload is copied.
         bytes: Option<usize>,
         #[serde(default)]
         way: Way,
@@ -132,7 +133,8 @@ pub enum Work {
     },
 }
 
-/// The kind of data in a payload, which selects the message type with typed carriage. Raw carriage ignores the kind.
+/// The kind of data in a payload; an adapter with typed carriage selects its message type by the kind. Raw carriage
+/// ignores the kind.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields, tag = "kind")]
 pub enum PayloadKind {
@@ -146,7 +148,7 @@ pub enum PayloadKind {
 }
 
 impl PayloadKind {
-    /// Returns the width and height of an image, or (0, 0) for any other kind.
+    /// Returns the width and height of an image payload, or (0, 0) for a payload that is not an image.
     pub fn image_size(self) -> (u32, u32) {
         match self {
             Self::Image { width, height } => (width, height),
@@ -170,11 +172,11 @@ pub enum Dispatch {
     /// Calls all servers concurrently.
     #[default]
     Parallel,
-    /// Calls each server after the reply of the previous server.
+    /// The client calls each server after it has received the reply of the previous server.
     Sequential,
 }
 
-/// Whether the process retains the memory that a node frees.
+/// Whether the process retains the memory that a node frees, for later messages.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Heap {
@@ -192,7 +194,7 @@ pub enum Join {
     /// Each arrival counts separately.
     #[default]
     Any,
-    /// One new arrival from every flow together counts as one arrival.
+    /// One new arrival from every followed flow together counts as one arrival.
     All,
 }
 
@@ -200,10 +202,10 @@ pub enum Join {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Begin {
-    /// After probes have arrived on every link.
+    /// The sources send after probes have arrived on every link.
     #[default]
     Linked,
-    /// As soon as the source's own link end is open, like a program that does not wait for its receivers.
+    /// Each source sends as soon as its own link end is open, like a program that does not wait for its receivers.
     AtOnce,
 }
 

@@ -44,13 +44,13 @@ class Message(Protocol):
 def configuration(setup: Setup, *, tagged: bool) -> str:
     """Return the configuration in the format of CYCLONEDDS_URI.
 
-    On one machine, the domain uses only the loopback device and finds peers without multicast. Across machines, the
-    domain uses the device with this machine's address and finds peers by multicast.
+    On one machine, the domain uses only the loopback interface and finds peers without multicast. Across machines, the
+    domain uses the network interface with this machine's address and finds peers by multicast.
 
-    A domain tag isolates the trial from other trials in the same domain. Other DDS libraries do not support tags, so
-    these libraries cannot connect to the trial. Without a tag, types match Fast DDS types by name, as in ROS 2.
+    A domain tag isolates the trial from other trials in the same domain. Other DDS libraries do not support domain
+    tags, so they cannot connect to the trial. Without a domain tag, types match Fast DDS types by name, as in ROS 2.
 
-    Discovery probes the ports of a hundred processes; more ports would overlap with the next domain.
+    Discovery probes the ports of a hundred processes; with more ports, the port ranges of adjacent domains overlap.
     """
     at = setup.advertised
     multicast, discovery = ("false", "false") if at == LOOPBACK else ("true", "spdp")
@@ -121,8 +121,8 @@ class Participant:
 
     def _is_queued(self, link: Link) -> bool:
         """Whether samples go through a queue to a thread that only calls listeners. Requests to callback servers go
-        through the queue, because a handler may wait for another server's reply, which the receiving thread must
-        deliver."""
+        through the queue, so that the receiving thread stays free: a server's handler may wait for a reply that this
+        thread must deliver."""
         if link.name.endswith("_reply"):
             return False
         if link.wait == "callback" and link.name.endswith("_request"):
@@ -185,7 +185,7 @@ def _buffer_facts() -> dict[str, str]:
 
 
 def delete(*entities: Any) -> None:
-    """Delete entities explicitly. Listeners and their readers refer to each other, so reference counting alone does not
-    free them."""
+    """Delete entities explicitly. Listeners and their readers refer to each other, so Python's reference counting alone
+    does not free them."""
     for entity in entities:
         entity.__del__()

@@ -18,7 +18,7 @@ from .cyclone import Message, Participant, delete
 
 
 def write_sample(writer: DataWriter[Any], sample: Any) -> bool:
-    """Write a sample; return False if the write would have to wait."""
+    """Write a sample. Return False if the call cannot write the sample without waiting."""
     try:
         writer.write(sample)
     except DDSException as error:
@@ -54,14 +54,14 @@ class Inbox:
         self._writer = 0
 
     def hand(self, take: Take) -> bool:
-        """Pass the next sample to `take`. Return whether there was a sample."""
+        """Pass the next sample to `take`. Return whether there was a sample to pass."""
         sample = self.next()
         if sample is not None:
             take(*self._message.read(sample), native=sample)
         return sample is not None
 
     def next(self) -> Any:
-        """Return the next sample, or None if there is none."""
+        """Return the next sample, or None if no sample is available."""
         sample = next(self._valid_samples(), None)
         if sample is not None and sample.sample_info.publication_handle != self._writer:
             self._writer = sample.sample_info.publication_handle
@@ -69,7 +69,7 @@ class Inbox:
         return sample
 
     def _valid_samples(self) -> Iterator[Any]:
-        """Yield the samples that contain data. Other samples only report that a writer has disconnected."""
+        """Yield the samples that contain data. The skipped samples only report that a writer has disconnected."""
         while samples := self._reader.take(1):
             yield from (sample for sample in samples if sample.sample_info.valid_data)
 
@@ -82,7 +82,7 @@ class Arrivals:
         self._spins = link.wait == "spin"
 
     def next(self, timeout_s: float, look: Callable[[], bool]) -> int:
-        """Return the result of `look`. If `look` finds no sample and this end blocks, wait for an arrival and call
+        """Return the result of `look`. If `look` finds no sample and this link end blocks, wait for an arrival and call
         `look` again."""
         if look():
             return 1
@@ -111,7 +111,7 @@ class Subscriber:
 
 
 class Called(Listener):
-    """Calls the receiver on the receiving thread or, within one process, on the writing thread."""
+    """Calls the receiver on the receiving thread; if the writer is in the same process, on the writing thread."""
 
     def __init__(self, reader: DataReader[Any], look: Callable[[], bool]) -> None:
         self._reader, self._look = reader, look
@@ -144,7 +144,8 @@ class Subscription:
 
 
 class Carrier:
-    """The base class of the adapters. A derived class provides the function that returns a link's message type."""
+    """The base class of the Cyclone DDS adapters. A derived class provides the function that returns a link's message
+    type."""
 
     def __init__(self, setup: Setup, message_of: Callable[[Link], Message], *, tagged: bool) -> None:
         self._participant, self._message_of = Participant(setup, tagged=tagged), message_of

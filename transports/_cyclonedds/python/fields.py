@@ -12,11 +12,12 @@ Struct = TypeVar("Struct", bound=IdlStruct)
 
 
 def octets_as_bytes(field: str) -> Callable[[type[Struct]], type[Struct]]:
-    """Return a class decorator that reads and writes a field of octets as `bytes`, with the same bytes on the wire.
+    """Return a class decorator for messages: the message reads and writes a field of octets as `bytes`, with the same
+    bytes on the wire.
 
     The binding creates a Python integer for each octet of a sequence. The binding also supports `bytes`, but cannot
-    describe such a field to peers. Therefore, the declared type stays the same, and only the code that reads and writes
-    the field is replaced.
+    describe a field of this type to peers. The decorator keeps the declared type, and replaces only the code that reads
+    and writes the field.
     """
 
     def replace(struct: type[Struct]) -> type[Struct]:

@@ -1,7 +1,7 @@
 """Named pipes with the socket methods that sending.py and streams.py use, and the way receivers join a publisher.
 
 The binding end creates a pipe with the link's name. Each receiver creates its own pipe in the same folder, and writes
-the name of that pipe to the binding end's pipe.
+this pipe's name to the binding end's pipe.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _numbers = itertools.count()
 
 
 class Pipe:
-    """One side of a pipe, with a non-blocking descriptor. Where a socket blocks in a call, a pipe first waits in
-    `poll`."""
+    """One side of a pipe, with a non-blocking descriptor. A pipe waits in `poll` before each call for which a socket
+    blocks in the call itself."""
 
     def __init__(self, path: str, way: int) -> None:
         self._fd = os.open(path, way | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -48,8 +48,8 @@ class Pipe:
     def send(self, data: memoryview, flags: int) -> int:
         """Write as much as the pipe accepts.
 
-        Without MSG_DONTWAIT, write until the pipe has accepted nothing for PATIENCE_S. Raises BrokenPipeError if the
-        receiver has disconnected.
+        If MSG_DONTWAIT is not given, write until the pipe has accepted nothing for PATIENCE_S. Raises BrokenPipeError
+        if the receiver has disconnected.
         """
         sent = 0
         while True:
@@ -59,11 +59,11 @@ class Pipe:
                 return sent
 
     def recv_into(self, buffer: memoryview, _length: int, flags: int) -> int:
-        """Read the available bytes, or wait for them unless MSG_DONTWAIT is given. Raises BlockingIOError after the
-        timeout.
+        """Read the available bytes. If none are available, wait for them unless MSG_DONTWAIT is given. Raises
+        BlockingIOError after the timeout.
 
-        The rest of a frame (MSG_WAITALL) has often arrived already, so this method first reads and waits only if
-        necessary.
+        The rest of a frame (MSG_WAITALL) has often arrived already, so this method reads first and waits only if bytes
+        are missing.
         """
         waits = not flags & socket.MSG_DONTWAIT
         if flags & socket.MSG_WAITALL:
@@ -128,7 +128,7 @@ class Entrance:
 
 
 def connect(address: str, prefix: str = "", prepare: Callable[[str], object] = str) -> tuple[Pipe, str]:
-    """Create a receiver's pipe, send its name to the binding end, and return the pipe and the name.
+    """Create a receiver's pipe, send the pipe's name to the binding end, and return the pipe and its name.
 
     The name begins with `prefix`. `connect` calls `prepare` with the pipe's name before it sends this name.
     """

@@ -22,13 +22,13 @@ Prepare = Callable[[socket.socket], None]
 
 
 def prepare_nothing(connection: socket.socket) -> None:
-    """Leave a connection unchanged, because it inherits every option."""
+    """Leave an accepted connection unchanged, because it inherits every option from the listening socket."""
 
 
 def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> None:
-    """Set SO_SNDBUF or SO_RCVBUF; 0 keeps the system's default.
+    """Set SO_SNDBUF or SO_RCVBUF. The value 0 keeps the system's default.
 
-    Raises an error if Linux silently grants a smaller buffer.
+    Raises an error if Linux silently grants a smaller buffer than requested.
     """
     if not wanted:
         return
@@ -40,7 +40,7 @@ def set_buffer(sock: socket.socket, option: int, wanted: int, limit: str) -> Non
 class Receiver:
     """A publisher's connection to one receiver, with the bytes that are not yet sent.
 
-    After the receiver has disconnected, this object accepts and discards everything.
+    After the receiver has disconnected, the connection accepts and discards all messages.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -61,7 +61,8 @@ class Receiver:
             return len(message)
 
     def finish(self, rest: memoryview) -> None:
-        """Send the unsent bytes, and wait up to a time limit. A thread sends the bytes that still remain."""
+        """Send the unsent bytes, and wait up to a time limit. If bytes remain after the time limit, a thread sends
+        them."""
         sent = self._send_waiting(rest)
         if sent < len(rest):
             self._later.begin(rest[sent:])
@@ -71,7 +72,7 @@ class Receiver:
 
 
 class Draft:
-    """One buffer that holds the prefix and the frame."""
+    """One buffer that holds a message: the prefix and the frame."""
 
     def __init__(self, frame_bytes: int) -> None:
         self._buffer = page_aligned(PREFIX_BYTES + frame_bytes)
@@ -120,7 +121,7 @@ class Publisher:
         return self._deliver(self._draft.message(payload_bytes, fill))
 
     def _deliver(self, message: memoryview) -> bool:
-        """Send a message to every receiver. Return False (busy) if the first receiver accepts nothing."""
+        """Send a message to every receiver. Return False (busy) if the first receiver accepts no bytes."""
         sent, gone = 0, False
         for receiver in self._receivers:
             if sent:

@@ -113,7 +113,8 @@ class Caller(Subscriber):
 
 
 class Server:
-    """The server of an rpc link. With one client, the server waits in `recv`; with several clients, in `poll`."""
+    """The server of an rpc link. A server with one client waits in `recv`; a server with several clients waits in
+    `poll`."""
 
     def __init__(self, link: Link, listener: socket.socket, address: str, prepare: Prepare = prepare_nothing) -> None:
         self.address = address

@@ -1,6 +1,6 @@
 """The messages of ../idl in Python, and the fields in which they store a frame; ../README.md lists the fields.
 
-The annotations are real types instead of strings, because Cyclone DDS derives its type support from them.
+The annotations are real types instead of strings, because Cyclone DDS derives its type support from the annotations.
 """
 
 from dataclasses import dataclass

@@ -48,7 +48,7 @@ class Publisher:
 
 
 class Subscription:
-    """A receiver with a callback on eCAL's threads. eCAL holds one lock during all callbacks of a subscriber."""
+    """A receiver with a callback on eCAL's threads. eCAL holds one lock during all callbacks of one subscriber."""
 
     def __init__(self, subscriber: ecal.Subscriber, on_frame: Take, seen: set[Path]) -> None:
         self._subscriber, self._seen = subscriber, seen
@@ -76,7 +76,8 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """A server that handles one request at a time. eCAL's thread pool would handle several clients concurrently."""
+    """A server that handles one request at a time, although eCAL's thread pool can handle several clients
+    concurrently."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         # Each request needs a new reply object, because eCAL may copy the reply after the next request arrives.

@@ -1,7 +1,6 @@
-"""The adapter for gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields.
-
-grpcio calls handlers on pool threads, and a thread that reads a stream blocks. With `block`, grpcio's threads pass
-messages to the polling thread.
+"""The adapter for gRPC in Python: unary calls, and streams as topics. ../README.md describes the fields. grpcio calls
+handlers on pool threads. A thread that reads a stream blocks. If the wait is `block`, grpcio's threads pass messages to
+the polling thread.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ class BindingEnd:
         self._server.start()
 
     def close(self) -> None:
-        """Stop all running calls and their threads explicitly, because the library would leave them to the garbage
-        collector."""
+        """Stop all running calls and their threads explicitly, because grpcio leaves them to the garbage collector."""
         self._server.stop(None).wait()
         self._pool.shutdown()
 
@@ -130,7 +128,7 @@ class Client:
         return True
 
     def _end(self, call: Any) -> None:
-        """Count a call without a reply as unanswered, because its server has disconnected."""
+        """Count a call that ended without a reply as unanswered, because its server has disconnected."""
         if call.code() is grpc.StatusCode.OK:
             self._replies.put(self._kind.read(call.result()))
 

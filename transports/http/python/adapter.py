@@ -67,8 +67,8 @@ class Client(BlockingCalls):
 
 
 class AsyncClient(ReplyQueue):
-    """A client in an event loop of its own. A task makes each call, so several calls may be in progress, each on its
-    own connection."""
+    """A client with its own event loop. A task makes each call, so several calls may be in progress, each on its own
+    connection."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class AsyncClient(ReplyQueue):
         return True
 
     async def _post(self, request: Any) -> None:
-        """Queue the parts of the reply, unless the server has gone or has not answered."""
+        """Queue the parts of the reply, unless the server has disconnected or has not answered."""
         with contextlib.suppress(httpx.HTTPError):
             reply = await self._client.post(self._url, **self._kind.request(request))
             if reply.status_code == httpx.codes.OK:

@@ -44,7 +44,7 @@ class Octets:
 
     @staticmethod
     def response(frame: bytes) -> Response:
-        """Return the reply as FastAPI sends it."""
+        """Return the reply in the form in which FastAPI sends it."""
         return Response(frame, media_type="application/octet-stream")
 
     @staticmethod
@@ -75,7 +75,7 @@ class Json:
 
     @staticmethod
     def response(fields: dict[str, Any]) -> Timing:
-        """Return the reply, which FastAPI converts."""
+        """Return the reply; FastAPI converts it to JSON."""
         return Timing(**fields)
 
     @staticmethod
@@ -93,8 +93,8 @@ KINDS: dict[str, Kind] = {"octets": Octets, "json": Json}
 
 
 def add_route(app: FastAPI, path: str, kind: Kind, answer: Callable[..., Any], *, is_async: bool) -> None:
-    """Let `answer` handle POST requests; `answer` returns the reply, or None for the status 503. FastAPI runs an `async
-    def` in the event loop, and a `def` on a thread of a pool."""
+    """Let `answer` handle POST requests. `answer` returns the reply, or None to send the status 503. FastAPI runs an
+    `async def` in the event loop, and a `def` on a thread of a pool."""
 
     def handle(body: Any) -> Any:
         reply = answer(*kind.parts(body))

@@ -1,6 +1,6 @@
 """The adapter for Kafka with confluent-kafka: topics of one partition. ../README.md describes the wire format.
 
-Every link end has its own producer or consumer, each with threads of librdkafka.
+Every link end has its own producer or consumer, and each of these has its own librdkafka threads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def connection(setup: Setup) -> dict[str, Any]:
 
 
 def retry(attempt: Callable[[], Result]) -> Result:
-    """Repeat an attempt until it succeeds, because a new topic takes some time to be usable."""
+    """Repeat an attempt until it succeeds, because a new topic becomes usable only after some time."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -78,7 +78,7 @@ class Publisher:
         return self.forward(self._buffer.fill(payload_bytes, fill))
 
     def forward(self, native: bytes) -> bool:
-        """Queue a frame, which librdkafka copies, and let librdkafka report the deliveries so far."""
+        """Queue a frame, which librdkafka copies, and let librdkafka report the deliveries that have completed."""
         try:
             self._producer.produce(self._topic, native)
         except BufferError:  # librdkafka's queue is full

@@ -91,7 +91,7 @@ class Transport(BaseTransport):
         return Subscriber(open_lcm(url), link, self.setup)
 
     def _new_queue(self, link: Link) -> LCM:
-        """Return an instance with an in-memory queue that both ends of a link share."""
+        """Return an LCM instance with an in-memory queue, which both ends of a link share."""
         if link.receivers > 1:
             raise AdapterError("LCM's memq supports only one receiver for each link", "use --set provider=udpm")
         self._queues[link.name] = open_lcm("memq://")

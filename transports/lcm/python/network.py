@@ -19,7 +19,7 @@ def group(name: str) -> tuple[str, int]:
 
 
 def facts(setup: Setup) -> dict[str, str]:
-    """Return how the messages travel, and any difference from the settings."""
+    """Return facts about how the messages travel, and about any difference from the settings."""
     asked = setup.settings["recv_buf_size"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
         kernel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked)

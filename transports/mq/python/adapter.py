@@ -22,7 +22,7 @@ LOOK_S = 0.01
 
 
 def create_queue(name: str, depth: int, size: int) -> Any:
-    """Create the queue of a receiver. posix_ipc reports each kernel limit by a different exception."""
+    """Create the queue of a receiver. posix_ipc raises a different exception for each kernel limit."""
     what = f"creating a message queue for {depth} messages of {size} bytes"
     try:
         flags = posix_ipc.O_CREX
@@ -36,7 +36,7 @@ def create_queue(name: str, depth: int, size: int) -> Any:
 
 
 class Receiver:
-    """A publisher's view of a receiver: its queue, and a pipe that stays open while the receiver lives."""
+    """What a publisher knows about a receiver: its queue, and a pipe that stays open while the receiver lives."""
 
     def __init__(self, life: Pipe, name: str) -> None:
         self._life, self._state = life, select.poll()
@@ -53,8 +53,8 @@ class Receiver:
 
     @property
     def has_gone(self) -> bool:
-        """Whether the receiver has closed its pipe or was killed. The receiver's queue still exists, because this
-        process has it open."""
+        """Whether the receiver has closed its pipe or was killed. The queue of a disconnected receiver still exists,
+        because the publisher has the queue open."""
         return any(events & select.POLLERR for _, events in self._state.poll(0))
 
     def close(self) -> None:

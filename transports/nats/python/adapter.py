@@ -1,7 +1,7 @@
 """The adapter for NATS with nats-py: subjects through a broker. ../README.md describes the wire format.
 
-nats-py runs in an event loop. With `block`, every link end has its own connection and event loop, which runs on the
-endpoint's thread during a send or a wait. With `callback`, the loop has a thread of its own (asyncio_ends.py).
+nats-py runs in an event loop. With `block`, every link end has its own connection and event loop. This loop runs on the
+endpoint's thread during a send or a wait. With `callback`, the event loop has a thread of its own (asyncio_ends.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Connection:
-    """A connection and its event loop."""
+    """A connection to the broker, and the event loop of this connection."""
 
     def __init__(self, address: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -33,8 +33,8 @@ class Connection:
         return self._loop.run_until_complete(work)
 
     def publish(self, subject: str, reply: str, payload_bytes: int, fill: Fill) -> bool:
-        """Send a message, and wait until the broker has answered a later ping. Waiting is necessary, because the event
-        loop runs only during this call."""
+        """Send a message and then a ping, and wait until the broker has answered the ping. Waiting for the broker is
+        necessary, because the event loop runs only during this call."""
         frame = bytearray(HEADER_BYTES + payload_bytes)
         fill(frame)
         self.run(self.put(subject, frame, reply))
@@ -66,7 +66,7 @@ class Connection:
 
 
 class End:
-    """The base class of all link ends."""
+    """The base class of all NATS link ends."""
 
     address = ""
 
@@ -88,7 +88,7 @@ class Publisher(End):
 
 
 class Receiver(End):
-    """A receiver of its link's subject."""
+    """A receiver that subscribes to the subject of its link."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__(transport, link)

@@ -26,7 +26,7 @@ def write_frame(payload_bytes: int, fill: Fill) -> bytearray:
 
 
 class End:
-    """A connection in an event loop."""
+    """A link end with a connection in an event loop."""
 
     address = ""
 

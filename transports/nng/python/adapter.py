@@ -26,7 +26,7 @@ HERE = f"inproc://hopmeter/{os.getpid()}/"
 
 
 class Message:
-    """A received nng message. Deleting this object frees the message's memory."""
+    """A received nng message. Deleting a `Message` frees the message's memory."""
 
     def __init__(self, message: Any) -> None:
         self._message = message
@@ -80,7 +80,7 @@ class End:
         return Message(self._received[0])
 
     def _wait(self, timeout_s: float) -> bool:
-        """Wait in `poll`, because nng's own timeout would end the whole call of a REQ socket."""
+        """Wait in `poll`, because nng's own timeout ends the whole call of a REQ socket."""
         if self._readable is None:
             self._readable = select.poll()
             self._readable.register(self._socket.recv_fd, select.POLLIN)
@@ -91,8 +91,9 @@ class End:
 
 
 class Client(End):
-    """The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the
-    current call. A new call is therefore busy until the current reply has arrived or the current call has timed out."""
+    """The client of an rpc link. A REQ socket supports only one call at a time, because a new call makes nng drop the
+    current call. A new call is busy until the reply to the current call has arrived or the current call has timed
+    out."""
 
     _started: float | None = None
     _late: Message | None = None
@@ -105,7 +106,7 @@ class Client(End):
         return accepted
 
     def _is_over(self, started: float) -> bool:
-        """Whether the current call is over: its reply is stored, or the call has timed out."""
+        """Return whether the current call is over: its reply is stored, or the call has timed out."""
         if self._late is None:
             self._late = super().receive(0)
             if self._late is not None:
@@ -131,7 +132,8 @@ class Server(End):
         return super().poll(timeout_s, lambda frame: handle(frame, self._reply))
 
     def _reply(self, payload_bytes: int, fill: Fill) -> bool:
-        """Send a reply. A reply that cannot be sent in time is lost, like a reply to a disconnected client."""
+        """Send a reply. A reply that cannot be sent before the timeout is lost, like a reply to a disconnected
+        client."""
         self.send(payload_bytes, fill, 0)
         return True
 
@@ -171,9 +173,8 @@ class Transport(BaseTransport):
         return Client(self._connect(self._open(pynng.Req0, link), link), link)
 
     def _open(self, protocol: Callable[..., pynng.Socket], link: Link) -> pynng.Socket:
-        """Open a socket that accepts messages up to the link's frame size.
-
-        nng closes a connection after a larger message; its default limit is 1 MiB.
+        """Open a socket that accepts messages up to the link's frame size. nng closes a connection that delivers a
+        larger message; nng's default limit is 1 MiB.
         """
         return protocol(recv_max_size=link.frame_bytes + ENVELOPE_BYTES)
 

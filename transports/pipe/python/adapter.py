@@ -32,8 +32,8 @@ class Transport(BaseTransport):
         return Subscriber(link, pipe)
 
     def _set_size(self, pipe: Any) -> None:
-        """Set the capacity of a pipe; 0 keeps the system's default. The kernel rounds the capacity up to a power of two
-        of pages."""
+        """Set the capacity of a pipe. The value 0 keeps the system's default. The kernel rounds the capacity up to
+        pages whose number is a power of two."""
         size: int = self.settings["pipe_size"]
         if not size:
             return

@@ -1,4 +1,5 @@
-"""The two sides of a multiprocessing connection. Neither side waits forever for an idle peer."""
+"""Provides the sending and the receiving side of a multiprocessing connection. Neither side waits forever for an idle
+peer."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ GONE = (BrokenPipeError, ConnectionResetError)
 
 
 class Writer(Connection):
-    """A sending side that waits only briefly for room, and leaves the rest of a message to a thread. With `insists`, as
-    for a sender on its own thread, the writer waits until there is room or `insists` is cleared."""
+    """A sending side that waits only briefly until the connection accepts bytes, and leaves the rest of a message to a
+    thread. If `insists` is set, as for a sender on its own thread, the writer waits until the connection accepts bytes
+    or `insists` is cleared."""
 
     def __init__(self, end: Connection[Any, Any], insists: bool = False) -> None:
         super().__init__(os.dup(end.fileno()))
@@ -37,13 +39,13 @@ class Writer(Connection):
         self.is_gone = False
 
     def notice_departure(self) -> None:
-        """Check whether the receiver has disconnected, which otherwise only a send would show."""
+        """Check whether the receiver has disconnected, which is otherwise noticed only during a send."""
         self.is_gone = self.is_gone or any(
             events & (select.POLLHUP | select.POLLERR) for _, events in self._room.poll(0)
         )
 
     def _send(self, buf: Any, write: Any = None) -> None:
-        """Send with a single `os.write` if there is room; otherwise use the base class."""
+        """Send with a single `os.write` if the connection has room for the message; otherwise use the base class."""
         if not self.is_full:
             try:
                 sent = os.write(self._handle, buf)
@@ -96,7 +98,7 @@ class Writer(Connection):
             raise
 
     def stop(self) -> None:
-        """Interrupt all long waits of this side."""
+        """Interrupt all long waits of this side of the connection."""
         self._closing, self.insists = True, False
 
     def close(self) -> None:
@@ -141,7 +143,7 @@ class Reader(Connection):
         self.patience_s = timeout_s
 
     def _recv(self, size: int, read: Any = None) -> Any:
-        """Receive a complete piece with a single `os.read`; otherwise use the base class."""
+        """Receive a complete piece with a single `os.read` if possible; otherwise use the base class."""
         try:
             piece = os.read(self._handle, size)
         except BlockingIOError:
@@ -164,8 +166,8 @@ class Reader(Connection):
 
 
 class Subscriber:
-    """A polled receiver. By default, messages come from a queue; each kind of link overrides the method that
-    receives."""
+    """A polled receiver. By default, a subscriber takes messages from a queue; each kind of link overrides the method
+    that receives."""
 
     _queue: Any
 

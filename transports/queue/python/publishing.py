@@ -35,7 +35,7 @@ class Reception:
     """A multiprocessing listener in the trial's private folder, and the thread that accepts receivers.
 
     multiprocessing's queues are designed for child processes that inherit them. Nodes are not children of each other,
-    so they connect through this listener instead.
+    so they connect through a `Reception`.
     """
 
     def __init__(self, setup: Setup, link: Link) -> None:
@@ -86,8 +86,8 @@ class Reception:
 
 
 class Publisher(Reception):
-    """Sends one message to each outlet. With the content `bytes`, every message uses the same buffer; other messages
-    are new objects, because a queue may read an object later."""
+    """Sends one message to each outlet. If the content is `bytes`, every message uses the same buffer. Otherwise, every
+    message is a new object, because a queue may read an object later."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         self._outgoing = FrameBuffer(link.frame_bytes)

@@ -1,6 +1,6 @@
 """The kinds `multiprocessing.Queue` and `SimpleQueue`, with the standard library's own classes.
 
-Each queue is built from a pipe, whose reading side is passed to the receiver, and from a named semaphore.
+Each queue consists of a pipe, whose reading side is passed to the receiver, and a named semaphore.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def free_places(name: str, most: int, new: bool) -> BoundedSemaphore:
 
 
 def queue_of(end: Connection[Any, Any], most: int, free: BoundedSemaphore) -> Queue[bytes]:
-    """Return a queue as a child process would receive it, without the other side's half of the pipe."""
+    """Return a queue with one half of the pipe, as a child process would receive the queue from multiprocessing."""
     made: Queue[bytes] = Queue.__new__(Queue)
     state = (True, most, end, end, _LOCKS.Lock(), _LOCKS.Lock(), free, os.getpid())
     made.__setstate__(state)  # type: ignore[arg-type]
@@ -61,7 +61,8 @@ class QueueOutlet(WriterOutlet):
         return self._queue.qsize() >= self._limit
 
     def close(self) -> None:
-        """Close the queue after its thread has sent the queued messages, as long as the receiver accepts data."""
+        """Close the queue after the queue's thread has sent the queued messages, as long as the receiver accepts
+        data."""
         self._queue.close()
         self.writer.stop()
         self._queue.join_thread()

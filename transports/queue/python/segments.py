@@ -27,7 +27,7 @@ OWN: set[str] = set()
 
 
 class Ring:
-    """A segment, as both sides use it."""
+    """A segment of shared memory, which the publisher and its receivers use as a ring."""
 
     def __init__(self, segment: SharedMemory, slots: int, slot_bytes: int) -> None:
         self._segment = segment

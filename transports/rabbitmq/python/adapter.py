@@ -39,16 +39,18 @@ class End:
     def publish(
         self, exchange: str, key: str, payload_bytes: int, fill: Fill, properties: BasicProperties | None = None
     ) -> bool:
-        """Send a frame. pika copies the frame into AMQP frames, and returns when the socket has accepted these."""
+        """Send a frame. pika copies the frame into AMQP frames, and returns when the socket has accepted the AMQP
+        frames."""
         self.channel.basic_publish(exchange, key, self._buffer.fill(payload_bytes, fill), properties)
         return True
 
     def declare_exchange(self) -> None:
-        """Declare the exchange of the link, which passes each message to all queues of its subscribers."""
+        """Declare the exchange of the link, which passes each message to the queues of all subscribers."""
         self.channel.exchange_declare(self.name, "fanout", durable=self.settings["persistent"])
 
     def declare_queue(self, name: str, durable: bool) -> str:
-        """Declare a queue that the broker deletes with its receiver. The broker chooses the name if `name` is empty."""
+        """Declare a queue that the broker deletes when the queue's receiver disconnects. If `name` is empty, the broker
+        chooses the queue's name."""
         declared = self.channel.queue_declare(name, durable=durable, exclusive=not durable, auto_delete=True)
         return str(declared.method.queue)
 
@@ -73,7 +75,7 @@ class End:
             self.channel.basic_ack(method.delivery_tag)
 
     def close(self) -> None:
-        """Close the connection, unless the broker already has."""
+        """Close the connection, unless the broker has already closed it."""
         if self.connection.is_open:
             self.connection.close()
 
@@ -117,7 +119,8 @@ class Subscriber(Receiver):
 
 
 class Client(Receiver):
-    """Receives replies on the channel that sends the requests. RabbitMQ requires that replies are not acknowledged."""
+    """Receives replies on the channel that sends the requests. RabbitMQ requires that clients do not acknowledge
+    replies."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__(transport, link)

@@ -14,7 +14,7 @@ from . import asyncio_ends
 
 
 class Publisher:
-    """A publisher that uses PUBLISH. Each send waits for the broker's answer, because redis-py does."""
+    """A publisher that uses PUBLISH. Each send waits for the broker's answer, because redis-py always waits for it."""
 
     def __init__(self, client: redis.Redis, channel: str) -> None:
         self.address = ""
@@ -40,8 +40,9 @@ class Subscriber:
         self._messages.subscribe(channel)
 
     def poll(self, timeout_s: float, take: Take) -> int:
-        """Wait for the beginning of a message, and then for the rest without a time limit. If redis-py's own timeout
-        passed between two pieces of a message, redis-py would reconnect and silently lose the message."""
+        """Wait for the beginning of a message with a timeout, and then wait for the rest without a time limit.
+        redis-py's own timeout is not used: if it passed between two pieces of a message, redis-py would reconnect and
+        silently lose the message."""
         if not self._messages.connection.can_read(timeout=timeout_s):
             return 0
         message = self._messages.get_message(timeout=None)

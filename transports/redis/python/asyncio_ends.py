@@ -12,10 +12,10 @@ from hopmeter.node.event_loop import EventLoop, Outbox, Receiver
 
 
 class End:
-    """A connection in an event loop of its own.
+    """A link end with a connection in its own event loop.
 
-    The ends of an endpoint do not share a loop: hopmeter's calls use two channels, so a server's callback may wait for
-    a reply whose request it has just published.
+    The link ends of an endpoint do not share an event loop. In hopmeter's calls over two channels, a server's callback
+    may wait for the reply to a request that the callback has just published.
     """
 
     def __init__(self, client: Redis, channel: str) -> None:
@@ -27,7 +27,7 @@ class End:
 
 
 class Publisher(End):
-    """A publisher that uses PUBLISH. Each send waits for the broker's answer, because redis-py does."""
+    """A publisher that uses PUBLISH. Each send waits for the broker's answer, because redis-py always waits for it."""
 
     address = ""
 

@@ -1,7 +1,7 @@
 """The adapter for ROS 1 with rospy: topics and services. ../README.md describes the fields.
 
-rospy calls handlers on its own threads and has no polling interface. With `block`, rospy's threads pass messages to the
-polling thread.
+rospy calls handlers on its own threads and has no polling interface. With the wait `block`, rospy's threads pass
+messages to the polling thread.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def name_of(link: Link) -> str:
 
 
 def unregister(topic: Any) -> None:
-    """Close a publisher or subscriber. rospy closes the connections, but leaves their epoll to the garbage
-    collector."""
+    """Close a publisher or subscriber. rospy closes the connections, but leaves each connection's epoll object to the
+    garbage collector."""
     shared = topic.impl
     topic.unregister()
     if shared.closed:
@@ -54,8 +54,8 @@ class Publisher:
 
 
 class Subscription:
-    """A subscription whose callback runs on the connection's reading thread, one call at a time, and never after a
-    close."""
+    """A subscription whose callback runs on the connection's reading thread. The calls never overlap, and no call
+    starts after the subscription is closed."""
 
     def __init__(self, settings: dict[str, Any], link: Link, carrier: Carrier, on_frame: Take) -> None:
         self._read, self._on_frame = carrier.read, on_frame
@@ -81,8 +81,8 @@ class Subscription:
 
 
 class Server(CalledServer):
-    """The server of an rpc link. Each connection has a thread that calls the handler. A call without a reply fails at
-    its client."""
+    """The server of an rpc link. Each connection has a thread that calls the handler. A call that gets no reply fails
+    at the client that made the call."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._carrier = transport.carrier(link)
@@ -146,8 +146,8 @@ class Transport(CallbackTransport):
         self._starting, self._started = threading.Lock(), False
 
     def carrier(self, link: Link) -> Carrier:
-        """Return the carrier of a link. The first link end also starts the node, so that the node's threads inherit the
-        core."""
+        """Return the carrier of a link. The first link end also starts the ROS node, so that the node's threads inherit
+        the core."""
         with self._starting:
             if not self._started:
                 name = f"hopmeter_{os.getpid()}"

@@ -15,7 +15,7 @@ from hopmeter.node.typed import SECOND_NS, header_of, image_fields, label, no_pa
 def ros1_folders() -> list[Path]:
     """Return the folders of ROS 1, if it is installed.
 
-    ROS 2 has packages of the same names and adds them to PYTHONPATH, but only ROS 1 has rospy.
+    ROS 2 has packages with the same names and adds its packages to PYTHONPATH, but only ROS 1 has rospy.
     """
     found = find_spec("rospy")
     return [Path(found.origin).parents[1]] if found is not None and found.origin is not None else []
@@ -28,8 +28,8 @@ with search_path(*ros1_folders(), first=True):
 
 
 def service_of(name: str, message: type[Any]) -> type[Any]:
-    """Return the service `T it --- T it`, which has the same bytes on the wire as T. Therefore, T serves as both
-    request and response, and no code must be generated. genmsg computes the checksum from the service's text."""
+    """Return the service `T it --- T it`, whose request and response have the same bytes on the wire as T. T serves as
+    both request and response, so no code must be generated. genmsg computes the checksum from the service's text."""
     text = f"{message._md5sum} it".encode()
     return type(
         name,

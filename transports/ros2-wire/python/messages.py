@@ -1,6 +1,6 @@
 """The messages of ../idl in Python, and the fields in which they store a frame; ../README.md lists the fields.
 
-The annotations are real types instead of strings, because Cyclone DDS derives its type support from them.
+The annotations are real types instead of strings, because Cyclone DDS derives its type support from the annotations.
 """
 
 import functools
@@ -72,7 +72,7 @@ def frame_header(header: Header, payload_bytes: int) -> bytes:
 
 
 class Headers:
-    """std_msgs/Header: a time and a text, without a payload field."""
+    """std_msgs/Header: a timestamp and a frame id. The message has no payload field."""
 
     sample_type: type[IdlStruct] = Header
 
@@ -104,7 +104,8 @@ class Images(Headers):
 
 
 class Enveloped:
-    """A message in a request or reply. The sender sets the client's identity and the call number."""
+    """A message inside a request or a reply. The sender sets the client's identity and the call number in the request
+    or reply."""
 
     def __init__(self, message: Headers, sample_type: Any, topic: str) -> None:
         self._message, self.sample_type, self._topic = message, sample_type, topic
@@ -120,7 +121,7 @@ class Enveloped:
 
 
 class Service:
-    """The requests and replies that contain a message in each direction."""
+    """A service whose requests and replies each contain one message."""
 
     def __init__(self, message: Headers) -> None:
         name = "CarryImage" if isinstance(message, Images) else "CarryTiming"

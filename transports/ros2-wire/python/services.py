@@ -15,7 +15,8 @@ from .messages import Service
 
 
 class ServiceEnd:
-    """A writer and a reader. A client writes requests and reads replies; a server does the reverse."""
+    """A writer and a reader. The client end writes requests and reads replies; the server end reads requests and writes
+    replies."""
 
     address = ""
 
@@ -45,7 +46,7 @@ class Client(ServiceEnd):
         return self._arrivals.next(timeout_s, lambda: self._take_reply(take))
 
     def _take_reply(self, take: Take) -> bool:
-        """Pass the next reply to `take` if it belongs to this client; skip replies to other clients."""
+        """Pass the next reply to `take` if the reply belongs to this client. Skip replies to other clients."""
         while (reply := self._inbox.next()) is not None:
             if reply.client == self._own:
                 take(*self._received.read(reply), native=reply)
@@ -86,8 +87,8 @@ class Server(ServiceEnd):
         handle(*self._received.read(request), reply)
 
     def close(self) -> None:
-        """Close the writer, and the reader if this end is polled. If this end has a callback, the subscription closes
-        the reader."""
+        """Close the writer. If this link end is polled, close the reader too. If this link end has a callback, the
+        subscription closes the reader."""
         if self._arrivals is not None:
             self._arrivals.close()
         if self._called is None:

@@ -20,7 +20,7 @@ namespace ros2 {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-/// std_msgs/Header: a time and a text, without a payload field.
+/// std_msgs/Header: a timestamp and a frame id. The message has no payload field.
 struct Timing {
   using Message = std_msgs::msg::Header;
   using Service = hopmeter_ros2::srv::CarryTiming;

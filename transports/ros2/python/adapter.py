@@ -80,7 +80,7 @@ def open_subscription(context: ProcessContext, link: Link, carrier: AnyCarrier, 
 
 
 class Answer:
-    """The response to a service request, which is None if the request stays unanswered."""
+    """The response to a service request; None if the request stays unanswered."""
 
     def __init__(self, calls: Calls, request: Any, response: Any) -> None:
         self._calls, self._request, self._response = calls, request, response
@@ -100,7 +100,7 @@ class Answer:
 
 
 class Server:
-    """The server of a service. After `serve`, an executor calls the server if the link's wait is `callback`; otherwise
+    """The server of a service. If the link's wait is `callback`, an executor calls the server after `serve`; otherwise
     the server is polled."""
 
     def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
@@ -152,7 +152,7 @@ class Server:
 
 
 class Client:
-    """The client of a service. The polling thread passes the responses to the calls' futures."""
+    """The client of a service. The polling thread passes each response to the future of its call."""
 
     def __init__(self, context: ProcessContext, link: Link, calls: Calls) -> None:
         self._context, self._thread = context, threading.get_ident()

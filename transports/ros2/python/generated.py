@@ -16,9 +16,9 @@ FACTS = "codec.json"
 
 
 def load(folder: Path) -> None:
-    """Load the C libraries of generated messages before Python's message code requests them by name. Python's message
-    code would not find the libraries, because the search path was fixed when the process started; libraries that are
-    already loaded are found."""
+    """Load the C libraries of generated messages, before Python's message code requests these libraries by name.
+    The search path was fixed when the process started, so Python's message code cannot find the libraries unless they
+    are already loaded."""
     for library in sorted([*folder.glob("lib*_c.so"), *folder.glob("lib*_py.so")]):
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 

@@ -27,7 +27,7 @@ def interfaces_folders() -> list[Path]:
     """Return the folder of hopmeter's message package, or an empty list if this Python's environment contains the
     package.
 
-    `hopmeter build ros2` built the package next to the nodes. The package's libraries are loaded first, because the
+    `hopmeter build ros2` has put the package next to the nodes. The package's C libraries are loaded first, because the
     library search path was fixed when the process started.
     """
     if Path(sys.prefix, "share/hopmeter_ros2").is_dir():
@@ -41,7 +41,7 @@ def interfaces_folders() -> list[Path]:
 
 @functools.cache
 def own_messages() -> Any:
-    """Return hopmeter's own message package, which only calls and plain messages need."""
+    """Return hopmeter's own message package, which only rpc links and plain messages need."""
     with search_path(*interfaces_folders()):
         for kind in ("msg", "srv"):
             importlib.import_module(f"hopmeter_ros2.{kind}")
@@ -61,7 +61,7 @@ class Carrier:
 
     @property
     def service(self) -> Any:
-        """Return the service whose request and response contain this message."""
+        """Return the service whose request and response contain a message of this type."""
         return own_messages().srv.CarryTiming if self.is_timing else own_messages().srv.CarryImage
 
     def write(self, payload_bytes: int, fill: Fill) -> Any:
@@ -121,7 +121,7 @@ AnyCarrier = Carrier | OwnMessage | Octets | FramedOctets
 
 
 class EchoCalls:
-    """Calls with the same message in the field `it` of request and response."""
+    """Calls whose request and response have the same message in the field `it`."""
 
     def __init__(self, carrier: Carrier | OwnMessage) -> None:
         self._carrier, self.service, self.title = carrier, carrier.service, carrier.title
@@ -135,7 +135,7 @@ class EchoCalls:
         return self._carrier.read(request.it)
 
     def write_reply(self, response: Any, payload_bytes: int, fill: Fill) -> Any:
-        """Write the frame of `fill` into a response, and return the response."""
+        """Let `fill` write a frame into a response, and return the response."""
         response.it = self._carrier.write(payload_bytes, fill)
         return response
 
@@ -160,7 +160,7 @@ def topic_carrier(settings: dict[str, Any], link: Link) -> AnyCarrier:
 def calls_of(link: Link) -> Calls:
     """Return the carrier of a link's calls. Raises AdapterError.
 
-    ROS 2 has no service of plain octets, so an Image contains them.
+    ROS 2 has no service for plain octets, so an Image contains the octets.
     """
     if not link.message_object:
         return EchoCalls(Carrier(link))

@@ -65,8 +65,8 @@ class Framed:
     """A message that the rmw encodes. The frame's header is in the message's own header or in a wrapper message.
 
     `kind` is the class of the message or its wrapper, and `message` is the class of the message itself. `payload` is
-    the frame's payload, and `encoded` is the encoded message that represents the payload. Both have the same octets,
-    except for a reply.
+    the frame's payload, and `encoded` is the encoded message that represents the payload. `payload` and `encoded`
+    contain the same octets, except for a reply.
     """
 
     raw = False
@@ -123,14 +123,14 @@ class OwnMessage(Framed):
 
     @property
     def service(self) -> Any:
-        """Return the service whose request and response contain this message."""
+        """Return the service whose request and response contain a message of this type."""
         return class_of(f"{self._framed}/srv/Call")
 
 
 class OwnCalls:
-    """Calls of the user's service. Request and response each contain a frame.
+    """Calls of the user's service. Calls whose request and response each contain a frame.
 
-    A reply's frame has the payload of its request, which the response represents.
+    The frame of a reply has the payload of the request, and the response represents this payload.
     """
 
     def __init__(self, name: str, framed: str, request: Path) -> None:
@@ -163,14 +163,14 @@ class OwnCalls:
 def _classes(framed: str, service: Any, word: str) -> tuple[Any, Any]:
     """Return the class of a request or response, and the class of the message in it.
 
-    The message is the request or response itself, or its field `value`.
+    This message is the request or response itself, or its field `value`.
     """
     kind = getattr(service, word)
     return kind, kind if has_header(kind) else class_of(f"{framed}/msg/{word}Value")
 
 
 class Octets:
-    """An encoded message of a type of unlimited size, followed by the frame's header.
+    """An encoded message of a type of unlimited size. The frame's header follows the encoded message.
 
     Decoders of the message do not read the header. The last octet is the number of octets after the header.
     """
@@ -194,7 +194,8 @@ class Octets:
         return self._frame
 
     def read(self, octets: bytes) -> tuple[Any, Any]:
-        """Return the header and the payload of the frame in these octets; both are empty if there is no frame."""
+        """Return the header and the payload of the frame in the given octets; both are empty if the octets contain no
+        frame."""
         view = memoryview(octets)
         end = len(octets) - octets[-1] if octets else 0
         payload_bytes = max(0, end - HEADER_BYTES)
@@ -202,9 +203,9 @@ class Octets:
 
 
 class FramedOctets:
-    """An encoded message of bounded size, in a wrapper message after the frame's header.
+    """An encoded message of bounded size, which follows the frame's header in a wrapper message.
 
-    An rmw has no room for a header after a message of bounded size.
+    A wrapper is necessary, because an rmw has no room for a header after a message of bounded size.
     """
 
     raw = True
@@ -214,7 +215,7 @@ class FramedOctets:
         self.title = f"{self.message.get_fields_and_field_types()['value']} as octets in hopmeter's frame"
 
     def write(self, payload_bytes: int, fill: Fill) -> bytes:
-        """Let `fill` write a frame into new octets."""
+        """Let `fill` write a frame into a new octet buffer."""
         header, octets = bytearray(HEADER_BYTES), bytearray(FRONT_BYTES - WORD + payload_bytes)
         payload = memoryview(octets)[FRONT_BYTES - WORD :]
         fill(header, payload)
@@ -224,7 +225,8 @@ class FramedOctets:
         return bytes(octets)
 
     def read(self, octets: bytes) -> tuple[Any, Any]:
-        """Return the header and the payload of the frame in these octets; both are empty if there is no frame."""
+        """Return the header and the payload of the frame in the given octets; both are empty if the octets contain no
+        frame."""
         if len(octets) < FRONT_BYTES:
             return b"", b""
         _, seconds, nanos, text, payload_bytes, _ = struct.unpack_from(byte_order(octets) + FRONT, octets)
@@ -244,12 +246,13 @@ def name_of_class(message: Any) -> str:
 
 
 def has_header(message: Any) -> bool:
-    """Return whether the first field of a message type is a header, whose time and text can store a frame's header."""
+    """Return whether the first field of a message type is a std_msgs/Header, whose time and text can store a frame's
+    header."""
     return next(iter(message.get_fields_and_field_types().items()), None) == ("header", "std_msgs/Header")
 
 
 def is_bounded(message: Any) -> bool:
-    """Return whether an encoded message has a maximum size, which requires that every text and sequence is bounded."""
+    """Return whether an encoded message has a maximum size, which is the case if every text and sequence is bounded."""
     return not any(_is_unbounded(kind) for kind in message.SLOT_TYPES)
 
 
@@ -262,7 +265,7 @@ def _is_unbounded(kind: Any) -> bool:
 
 
 def is_same(came: Any, sent: Any) -> bool:
-    """Return whether two messages are bitwise equal, so a NaN equals the same NaN."""
+    """Return whether two messages are bitwise equal. By this comparison, a NaN equals the same NaN."""
     if type(came) is not type(sent):
         return False
     if hasattr(came, "get_fields_and_field_types"):

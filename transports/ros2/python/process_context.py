@@ -34,7 +34,8 @@ FIRST_WITH_RANGE = 4
 
 
 class NoReplyError(Exception):
-    """An exception that leaves a request unanswered, because rclpy sends every value that a callback returns."""
+    """A callback raises this exception to leave a request unanswered, because rclpy sends every value that a callback
+    returns."""
 
 
 def name_of(link: Link) -> str:
@@ -43,7 +44,7 @@ def name_of(link: Link) -> str:
 
 
 def domain_of(run: str) -> int:
-    """Return the domain of a trial. The C++ adapter and `ros2-wire` compute the same domain."""
+    """Return the domain of a trial. The C++ adapter and `ros2-wire` compute the same domain number."""
     return 1 + int(run[:8], 16) % DOMAINS
 
 
@@ -87,7 +88,7 @@ class ProcessContext:
     def called_node(self) -> Node:
         """Return a node for a link end with a callback.
 
-        An executor takes only whole nodes, so link ends that share an executor also share a node.
+        An executor runs only whole nodes, so link ends that share an executor also share a node.
         """
         if not self.shares:
             return self.node()
@@ -102,8 +103,8 @@ class ProcessContext:
         return self._group if self.settings["callback_group_of"] == "process" else MutuallyExclusiveCallbackGroup()
 
     def executor_thread(self, node: Node) -> Spinning:
-        """Return the executor of a link end with a callback: its own, or the shared executor. Call `leave_executor`
-        after closing the link end."""
+        """Return the executor of a link end with a callback: the link end's own executor, or the shared executor. Call
+        `leave_executor` after the link end has been closed."""
         with self._lock:
             executor_thread = self._spinning or Spinning(self, node)
             self._spinning = executor_thread if self.shares else None
@@ -112,7 +113,7 @@ class ProcessContext:
             return executor_thread
 
     def leave_executor(self, executor_thread: Spinning) -> None:
-        """Leave the executor, which stops after the last link end has left."""
+        """Leave the link end's executor, which stops after the last link end has left."""
         with self._lock:
             executor_thread.ends -= 1
             if executor_thread.ends:
@@ -126,8 +127,8 @@ class ProcessContext:
             self._clients[thread] += change
 
     def note_server(self) -> bool:
-        """Record an endpoint that serves, and return whether this endpoint also calls servers. An endpoint that does
-        both counts as occupying a thread of a shared executor until `forget_nested`."""
+        """Record that an endpoint has opened a server, and return whether this endpoint also calls servers. An endpoint
+        that both serves and calls counts as occupying a thread of a shared executor until `forget_nested`."""
         with self._lock:
             if not self.shares or not self._clients[threading.get_ident()]:
                 return False
@@ -142,7 +143,7 @@ class ProcessContext:
             return True
 
     def forget_nested(self) -> None:
-        """Record that a server that also calls servers was closed."""
+        """Record that a server was closed whose endpoint also calls servers."""
         with self._lock:
             self._nested -= 1
 
@@ -247,8 +248,8 @@ class Called:
         self._leave = leave if context.shares else self.node.destroy_node
 
     def call_if_open(self, call: Callable[[], None]) -> None:
-        """Call the function unless the link end is closed. A shared executor may have taken a message before the
-        close."""
+        """Call `function` unless the link end is closed. A shared executor may have taken a message just before the
+        link end was closed."""
         with self._gate:
             if self._is_open:
                 self._context.callers.add(threading.get_ident())

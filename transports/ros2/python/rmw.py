@@ -11,8 +11,8 @@ from hopmeter.node.contract import AdapterError
 
 
 def demand_rmw() -> None:
-    """Check that the selected rmw exists. Must be called before rclpy is imported, because importing rclpy would end
-    the process without naming a remedy."""
+    """Check that the selected rmw exists. Call this function before rclpy is imported, because otherwise the import
+    ends the process without naming a remedy."""
     import ament_index_python
 
     asked = os.environ.get("RMW_IMPLEMENTATION")

@@ -42,16 +42,16 @@ def _demand_python(prefixes: list[Path]) -> None:
 
 
 def middleware() -> str:
-    """Return the loaded middleware with its version, or an empty string if it is unknown."""
+    """Return the name and version of the loaded middleware, or an empty string if the middleware is unknown."""
     loaded = Path("/proc/self/maps").read_text()
     found = re.search(rf"/lib({'|'.join(LIBRARIES)})\.so\.(\d[\d.]*)$", loaded, re.MULTILINE)
     return f"{LIBRARIES[found[1]]} {found[2]}" if found else ""
 
 
 def segments() -> str:
-    """Return the sizes of the Fast DDS segments that this process has mapped, without ports and locks.
+    """Return the sizes of the Fast DDS shared-memory segments that this process has mapped, without ports and locks.
 
-    Return an empty string if there are none.
+    Return an empty string if the process has mapped no segments.
     """
     paths = re.findall(
         r"(/dev/shm/fast(?:dds|rtps)_(?!port)[0-9a-f]+)$", Path("/proc/self/maps").read_text(), re.MULTILINE

@@ -37,7 +37,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 @functools.cache
 def library() -> tuple[CFunctions, CFunctions]:
-    """Return two sets of functions: those that hold the interpreter lock, and those that release it."""
+    """Return the library's functions twice: one set holds the interpreter lock during a call, and the other set
+    releases it."""
     return load_library("shm", FUNCTIONS)
 
 
@@ -75,7 +76,7 @@ class Consumer:
         self._frame_of = SlotViews(functools.partial(quick.consumer_frame, self._handle), READ).view
 
     def drain(self, most: int, take: Take) -> int:
-        """Pass on at most `most` available frames, and return their number."""
+        """Pass on at most `most` available frames, and return the number of these frames."""
         for count in range(most):
             claim = self._claim(self._handle)  # releases the previous frame
             if claim < 0:
@@ -88,8 +89,8 @@ class Consumer:
     def wait(self, timeout_s: float, take: Take) -> int:
         """Sleep until a frame is available, the timeout passes or another thread interrupts the sleep.
 
-        Pass the frame on, and return the number of frames (0 or 1). A single library call both sleeps and claims: the
-        caches are cold after a sleep, so every further call would cost microseconds.
+        Pass on the frame, if one arrived, and return the number of frames (0 or 1). A single library call both sleeps
+        and claims a frame: the caches are cold after a sleep, so every further call costs microseconds.
         """
         claim = self._await(self._handle, int(timeout_s * 1e9))
         if claim < 0:

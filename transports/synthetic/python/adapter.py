@@ -32,7 +32,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 @functools.cache
 def library() -> tuple[CFunctions, CFunctions]:
-    """Return two sets of functions: those that hold the interpreter lock, and those that release it."""
+    """Return the library's functions twice: one set holds the interpreter lock during a call, and the other set
+    releases it."""
     return load_library("synthetic", FUNCTIONS)
 
 

@@ -62,8 +62,8 @@ class Client:
 
 
 class Server:
-    """Runs Thrift's server loop for all connections on the caller's thread, because the library's servers cannot be
-    stopped."""
+    """A server that runs Thrift's server loop for all connections on the caller's thread, because Thrift's own servers
+    cannot be stopped."""
 
     def __init__(self, stack: Stack, link: Link) -> None:
         self._stack, self._messages = stack, Messages(link)

@@ -23,7 +23,7 @@ MESSAGE_BYTES = 4096
 
 
 class Stack:
-    """The settings of every connection, including Thrift's own limits, which are raised for larger frames."""
+    """The settings of every connection, including Thrift's size limits, which are raised for larger frames."""
 
     def __init__(self, setup: Setup) -> None:
         self._settings = setup.settings
@@ -70,7 +70,7 @@ class Channel:
         self.protocol = stack.protocol(self._transport)
 
     def has_buffered(self) -> bool:
-        """Whether bytes of the next message were already read together with the last message."""
+        """Whether bytes of the next message have already been read together with the previous message."""
         ahead = self._transport.cstringio_buf
         return bool(ahead.tell() < len(ahead.getvalue()))
 
@@ -79,5 +79,5 @@ class Channel:
 
 
 def is_departure(error: TTransportException) -> bool:
-    """Whether the error means that the peer has disconnected, which is not a failure on this side."""
+    """Whether the error means that the peer has disconnected, which does not count as a failure."""
     return error.type == TTransportException.END_OF_FILE or isinstance(error.inner, ConnectionError)

@@ -1,6 +1,6 @@
 """The messages of ../idl/hopmeter.thrift, and the two halves of its calls.
 
-The library's C extension reads and writes the messages from their field lists, as for code that the Thrift compiler
+Thrift's C extension reads and writes the messages from their field lists, as for code that the Thrift compiler
 generates with the option `dynamic`.
 """
 
@@ -18,9 +18,9 @@ Fields = tuple[Any, ...]
 
 
 def _fields(*fields: tuple[str, int, Any], first: int = 1) -> Fields:
-    """Return a field list in the library's form, in which a field's index is its number.
+    """Return a field list in the form that Thrift requires, in which a field's index is its number.
 
-    Each entry contains number, type, name, type arguments and default.
+    Each entry contains the field's number, type, name, type arguments and default value.
     """
     listed = ((number, kind, name, more, None) for number, (name, kind, more) in enumerate(fields, first))
     return (*[None] * first, *listed)
@@ -75,7 +75,7 @@ class Image(TBase):
 
 @dataclass(slots=True, eq=False)
 class Unanswered(TBase):
-    """The exception of a server that did not answer a request."""
+    """The exception with which a server reports that it did not answer a request."""
 
     thrift_spec: ClassVar[Fields] = ()
 
@@ -129,7 +129,7 @@ METHODS: dict[str, tuple[type[_Arguments], type[_Result]]] = {
 
 
 class Caller:
-    """A client's calls of one method."""
+    """The client's side of all calls of one method."""
 
     def __init__(self, protocol: TProtocolBase, method: str) -> None:
         self._protocol, self._method = protocol, method
@@ -152,8 +152,8 @@ class Caller:
 
 
 def answer(protocol: TProtocolBase, handler: Callable[[Timing | Image], Timing | Image | None]) -> None:
-    """Read a request, call the handler and send its reply. Send the exception `Unanswered` if the handler returns
-    None."""
+    """Read a request, call the handler and send its reply. If the handler returns None, send the exception
+    `Unanswered`."""
     name, _, number = protocol.readMessageBegin()
     if name not in METHODS:
         protocol.skip(TType.STRUCT)

@@ -29,19 +29,19 @@ Place = tuple[str, int]
 
 
 def parse(address: str) -> tuple[Place, bytes]:
-    """Return the host and port of a publisher or server, and the token for receivers. A multicast group has no
-    token."""
+    """Parse an address, and return the host and port of a publisher or server, and the token for receivers. An address
+    of a multicast group has no token."""
     place, _, token = address.partition("/")
     host, port = place.rsplit(":", 1)
     return (host, int(port)), token.encode()
 
 
 def send_datagram(made: socket.socket, frame: memoryview | bytes, place: Place | None = None) -> bool:
-    """Send one datagram without waiting, to `place` or to the peer of a connected socket. Return False (busy) if the
-    socket's buffer is full.
+    """Send one datagram without waiting, to the address `place` or to the peer of a connected socket. Return False
+    (busy) if the socket's buffer is full.
 
-    An unreachable peer is not an error. After a datagram to an unreachable peer, Linux reports an error instead of
-    sending the next datagram, so the next datagram is sent again.
+    If the peer cannot be reached, the datagram is lost, which is not an error. After a datagram to an unreachable peer,
+    Linux reports an error instead of sending the next datagram, so this function sends the next datagram again.
     """
     while True:
         try:
@@ -84,7 +84,7 @@ class Inbox:
         transport.inboxes.append(self)
 
     def flags(self, timeout_s: float) -> int:
-        """Set the timeout of the next receive call, and return its flags."""
+        """Set the timeout of the next receive call, and return the flags for this call."""
         if not self._blocks or timeout_s <= 0:
             return socket.MSG_DONTWAIT | socket.MSG_TRUNC
         if timeout_s != self._timeout_s:
@@ -93,8 +93,8 @@ class Inbox:
         return socket.MSG_TRUNC
 
     def receive(self, timeout_s: float) -> memoryview | None:
-        """Return one datagram, or None after the timeout. A datagram that exceeds the link's largest frame is dropped,
-        and the result is also None."""
+        """Return one datagram, or None after the timeout. If the datagram is larger than the link's largest frame, drop
+        the datagram and return None."""
         try:
             length = self.socket.recv_into(self._buffer, 0, self.flags(timeout_s))
         except (BlockingIOError, ConnectionRefusedError):

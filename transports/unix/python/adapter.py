@@ -76,5 +76,6 @@ class Transport(BaseTransport):
         return made
 
     def _set_buffer(self, made: socket.socket) -> None:
-        """Set the send buffer of an accepted connection, which does not inherit the listening socket's size."""
+        """Set the send buffer of an accepted connection, because the connection does not inherit the buffer size of the
+        listening socket."""
         set_buffer(made, socket.SO_SNDBUF, self.settings["send_buffer"], "net.core.wmem_max")

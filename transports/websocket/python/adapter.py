@@ -1,6 +1,5 @@
-"""The adapter for WebSocket in Python, with the threading API of websockets, or with its asyncio API for callbacks.
-
-../README.md describes the wire format and the threads.
+"""The adapter for WebSocket in Python. It uses the threading API of websockets, or the asyncio API of websockets for
+callbacks. ../README.md describes the wire format and the threads.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def called_ends() -> ModuleType:
-    """Return the module of the link ends for callbacks. Only this module imports asyncio, because the import is
-    slow."""
+    """Return the module of the link ends for callbacks. This module is imported only if it is needed, because it
+    imports asyncio, and that import is slow."""
     from . import asyncio_ends
 
     return asyncio_ends

@@ -1,4 +1,4 @@
-"""The wait `callback`: link ends with the library's asyncio API, in an event loop on a thread of its own, as in Python
+"""The wait `callback`: link ends with the asyncio API of websockets, in an event loop on its own thread, as in Python
 services. ../README.md describes the wire format."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .connections import options
 
 
 def write_frame(payload_bytes: int, fill: Fill) -> bytes:
-    """Return the frame that `fill` writes. The library may send it later, so each frame has its own memory."""
+    """Return the frame that `fill` writes. The library may send a frame later, so each frame has its own memory."""
     frame, places = new_bytes(HEADER_BYTES + payload_bytes)
     fill(places)
     return frame
@@ -115,7 +115,7 @@ class Subscription(ConnectingEnd):
 
 
 class Client(ConnectingEnd):
-    """A client. Its task in the event loop puts the replies into a queue."""
+    """A client. A task of the client in the event loop puts the replies into a queue."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         replies = ReplyQueue()

@@ -21,9 +21,11 @@ from .topics import Subscriber
 
 
 class ServedConnection(ServerConnection):
-    """A connection that announces each message in a common queue, so that one thread can wait for all connections.
+    """A connection that reports each message in a queue that all connections share, so that one thread can wait for all
+    connections.
 
-    In the middle of a message with many fragments, the library stops receiving until a thread takes the message.
+    If a message has many fragments, the library stops receiving in the middle of the message until a thread takes the
+    message.
     """
 
     def __init__(self, arrivals: queue.SimpleQueue[ServedConnection], *given: Any, **options: Any) -> None:
@@ -56,7 +58,7 @@ class Client(Subscriber):
 
 
 class Server(ListeningEnd):
-    """A polled server, because the library itself would call a handler on a separate thread for each connection."""
+    """A server that is polled. The library's own server calls its handler on a separate thread for each connection."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener) -> None:
         self._arrivals: queue.SimpleQueue[ServedConnection] = queue.SimpleQueue()

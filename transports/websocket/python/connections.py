@@ -1,4 +1,5 @@
-"""The common part of publishers and servers, and the functions with which all link ends connect, fill and close."""
+"""The code that publishers and servers share, and the functions with which all link ends connect, fill frames and
+close."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ LONGEST_FAREWELL_S = 0.1  # a polled peer answers a close only in its next poll
 
 
 def options(setup: Setup) -> dict[str, Any]:
-    """Return the options that both sides of a connection use."""
+    """Return the connection options, which are equal on both sides of a connection."""
     deflate = setup.settings["compression"] == "deflate"
     return {
         "compression": "deflate" if deflate else None,
@@ -36,8 +37,8 @@ def is_behind(connection: Connection) -> bool:
 
 
 class ListeningEnd:
-    """The library's server and its thread. Each connection has two more threads; one of them only waits for the peer to
-    disconnect."""
+    """The library's server and its thread. Each connection has two more threads, one of which only waits for the peer
+    to disconnect."""
 
     def __init__(self, setup: Setup, link: Link, listener: Listener, **more: Any) -> None:
         self.address = listener.address

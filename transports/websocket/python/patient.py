@@ -1,4 +1,4 @@
-"""Sockets on which the library never blocks for long: a thread sends the unsent bytes of slow peers.
+"""Sockets on which the library never blocks for long, because a separate thread sends the unsent bytes of slow peers.
 
 The library sends with `sendall`, which waits forever for a peer that reads nothing, and holds the connection's lock
 during the wait.
@@ -18,7 +18,7 @@ WITH_PATIENCE = socket.MSG_NOSIGNAL
 
 
 class PatientSocket(socket.socket):
-    """A connection whose `sendall` waits only briefly, and leaves the rest to a thread."""
+    """A connection whose `sendall` waits only briefly, and leaves the unsent bytes to a thread."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)

@@ -126,6 +126,6 @@ class Transport(BaseTransport):
 
 
 def topic(link: Link) -> str:
-    """Return the topic of a link. A ZeroMQ subscription matches all topics with the given prefix, so a slash at the end
-    prevents one topic from being the prefix of another."""
+    """Return the topic of a link. A ZeroMQ subscription matches all topics with the given prefix. A slash at the end of
+    each topic prevents one topic from being the prefix of another."""
     return f"/{link.name}/"

@@ -1,4 +1,4 @@
-"""A method that Wrapyfi uses to publish or to receive, for one end of a link."""
+"""Provides the method with which Wrapyfi publishes or receives at one end of a link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ REGISTRY = threading.RLock()
 
 
 class Communicator(MiddlewareCommunicator):
-    """`exchange(obj)` publishes the object, or returns a received object, or None if none has arrived."""
+    """The method `exchange(obj)` publishes the object `obj`, or returns a received object, or None if no object has
+    arrived."""
 
     def __init__(self, mode: str, topic: str, **given: Any) -> None:
         super().__init__()
@@ -49,10 +50,10 @@ class Communicator(MiddlewareCommunicator):
 
 @Publishers.register("NativeObject", MIDDLEWARE)
 class EstablishedPublisher(ZeroMQNativeObjectPublisher):
-    """Wrapyfi's own publisher, connected by its constructor.
+    """Wrapyfi's own publisher, which this class connects in its constructor.
 
     By default, the first message connects Wrapyfi's publisher and then sleeps for 0.2 s, without checking for a
-    listener. In hopmeter, probes check that a listener exists.
+    listener. In hopmeter, probe messages check that a listener exists.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -62,13 +63,13 @@ class EstablishedPublisher(ZeroMQNativeObjectPublisher):
 
 @Listeners.register("NativeObject", MIDDLEWARE)
 class WaitedListener(ZeroMQNativeObjectListener):
-    """Wrapyfi's own listener, which never waits by itself. To wait for a message, this class uses the listener's
-    socket."""
+    """Wrapyfi's own listener, which never waits by itself. To wait for a message, this class polls the socket of
+    Wrapyfi's listener."""
 
     def __init__(self, *args: Any, opened: Callable[[WaitedListener], None], **given: Any) -> None:
         super().__init__(*args, **given)
         opened(self)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for a message. Return whether one arrived before the timeout."""
+        """Wait for a message. Return whether a message arrived before the timeout."""
         return bool(self._socket.poll(math.ceil(timeout_s * 1000)))

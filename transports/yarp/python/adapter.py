@@ -29,7 +29,7 @@ class Transport:
         return f"YARP {yarp.YARP_VERSION}"
 
     def _network_for(self, link: Link) -> Network:
-        """Return the network, and note whether the link blocks, because the fact `path` names the wait."""
+        """Return the network, and record whether the link blocks, because the fact `path` includes the wait."""
         self._blocks |= link.wait == "block"
         return self._network
 

@@ -15,8 +15,8 @@ from .network import Network, yarp
 class Server(yarp.PortReader):  # type: ignore[misc]
     """A server that answers requests on the thread that reads the connection.
 
-    If the server is polled, that thread waits for the next poll. YARP's own `read` and `reply` do the same, but cannot
-    check for a request without waiting.
+    If the server is polled, the thread that reads the connection waits for the next poll. YARP's own `read` and `reply`
+    also answer requests, but `read` cannot check for a request without waiting.
     """
 
     def __init__(self, network: Network, link: Link) -> None:
@@ -48,7 +48,8 @@ class Server(yarp.PortReader):  # type: ignore[misc]
             self._changed.notify_all()
 
     def read(self, connection: Any) -> bool:
-        """Answer a request; YARP calls this method. If the request gets no answer, the client's call fails."""
+        """Answer a request that YARP passes to this method. If the handler does not answer the request, the client's
+        call fails."""
         request, reply = self._own_images()
         if not connection.isValid() or not request.read(connection) or not self._answer_exclusively(request, reply):
             return False
@@ -56,8 +57,8 @@ class Server(yarp.PortReader):  # type: ignore[misc]
         return writer is None or bool(reply.write(writer))
 
     def _own_images(self) -> tuple[Any, Any]:
-        """Return the request and the reply image of this connection, which has its own thread. YARP sends the reply
-        from the image's memory only after `read` has returned."""
+        """Return the request image and the reply image of this connection, which has its own thread. YARP sends the
+        reply from the image's memory only after `read` has returned."""
         connection = threading.get_ident()
         if connection not in self._images:
             self._images[connection] = yarp.ImageMono(), yarp.ImageMono()
@@ -90,7 +91,7 @@ class Server(yarp.PortReader):  # type: ignore[misc]
 
 
 class Serving:
-    """Handles requests on the threads that read them, until it is closed."""
+    """Handles requests on the threads that read them, until the `Serving` object is closed."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -142,7 +143,7 @@ class Client:
                 self._replies.put(reply)
 
     def _call(self, reply: Any) -> bool:
-        """Make a call. Reconnect first if necessary, because YARP drops the connection when a call fails."""
+        """Make a call. If YARP has dropped the connection because a call failed, reconnect first."""
         connected = self._rpc.getOutputCount() or self._network.connects(self._name, self._server)
         # The call has three arguments. With two, YARP would treat the image as an object to notify, because an image is
         # also a writer.

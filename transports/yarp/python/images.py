@@ -14,7 +14,7 @@ def bytes_of(image: Any) -> Any:
 
 
 def write(image: Any, payload_bytes: int, fill: Fill) -> None:
-    """Let `fill` write a frame into an image, which keeps its memory if its size stays the same."""
+    """Let `fill` write a frame into an image. The image keeps its memory if its size stays the same."""
     size = HEADER_BYTES + payload_bytes
     if image.width() != size:
         image.setQuantum(1)

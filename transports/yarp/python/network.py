@@ -61,14 +61,15 @@ class Network:
     def close_port(self, port: Any) -> None:
         """Close a port.
 
-        Closing contacts the name server, and all link ends of a process close at once. Closing has its own lock instead
-        of `_asking`, because closing waits until pending messages are sent, for which YARP may have to reconnect.
+        Closing a port contacts the name server, and all link ends of a process close their ports at once. Closing a
+        port has a lock of its own, not `_asking`, because closing waits until pending messages are sent, for which YARP
+        may have to reconnect.
         """
         with self._shutting:
             port.close()
 
     def demand_replies(self) -> None:
-        """Raise an error if the YARP carrier cannot send replies, which calls need."""
+        """Raise an error if the YARP carrier cannot send replies, which rpc links need."""
         if self.settings["carrier"] == "udp":
             raise AdapterError("YARP's carrier udp cannot send replies", "choose another carrier for calls")
 
@@ -97,5 +98,5 @@ class Network:
         )
 
     def close(self) -> None:
-        """Release the network. Must be called after the last port is closed."""
+        """Release the network. Call this method after the last port has been closed."""
         yarp.Network.fini()

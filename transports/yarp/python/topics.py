@@ -1,4 +1,4 @@
-"""Streaming ports: ports that write, and ports that are polled or use callbacks."""
+"""Streaming ports: ports that write, ports that are polled, and ports with a callback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .network import Network, yarp
 
 
 class Writing:
-    """Writes on the caller's thread, to one receiver after another."""
+    """Writes each image on the caller's thread, to one receiver after another."""
 
     def __init__(self, network: Network, link: Link) -> None:
         self._network, self._image, self._port = network, yarp.ImageMono(), yarp.Port()
@@ -26,7 +26,7 @@ class Writing:
     def forward(self, native: Any) -> bool:
         """Send a received message.
 
-        The write fails if a receiver has disconnected, but the other receivers have received their frames.
+        The write fails if any receiver has disconnected, but all other receivers have received the frame.
         """
         self._port.write(native)
         return True
@@ -75,7 +75,7 @@ class Polled:
 class Called(yarp.PortReader):  # type: ignore[misc]
     """A receiver whose callback runs on the thread that reads the connection.
 
-    With `keeps`, each frame has its own image, so that the frame stays valid after the call.
+    If `keeps` is true, each frame has its own image, so that the frame stays valid after the callback returns.
     """
 
     def __init__(self, network: Network, link: Link, on_frame: Take, keeps: bool = False) -> None:
@@ -90,8 +90,8 @@ class Called(yarp.PortReader):  # type: ignore[misc]
         network.connect(link.address, network.open(self._port, link))
 
     def read(self, connection: Any) -> bool:
-        """Take a message; YARP calls this method. A lock serialises the calls, because two connections may exist during
-        a reconnection."""
+        """Take a message from YARP, which calls this method. A lock prevents concurrent calls, because two connections
+        may exist during a reconnection."""
         with self._turn:
             if not connection.isValid() or not self._image.read(connection):
                 return False

@@ -68,7 +68,7 @@ class Called:
 class Client:
     """A client that receives the replies to all its calls in one channel, as in Rust.
 
-    A channel that zenoh itself creates belongs to a single call.
+    A channel that zenoh itself creates can receive only the replies to a single call.
     """
 
     def __init__(self, arrivals: Arrivals, frames: Frames, querier: zenoh.Querier) -> None:
@@ -94,8 +94,8 @@ class Client:
 
     @staticmethod
     def _check_end(why: str) -> int:
-        """Return 0 if zenoh dropped the query or its reply, which counts as a lost call. Raise RuntimeError for any
-        other error."""
+        """Return 0 if zenoh reports that the query or its reply was dropped, which counts as a lost call. Raise
+        RuntimeError if zenoh reports any other error."""
         if why != TIMED_OUT:
             raise RuntimeError(f"zenoh ended a query without a reply: {why}")
         return 0
@@ -105,7 +105,7 @@ class Client:
 
 
 class Server:
-    """A server that declares its queryable when it knows whether it will be polled."""
+    """A server that declares its queryable only when the server knows whether it will be polled."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._session, self.address = transport.sessions.listening_session()

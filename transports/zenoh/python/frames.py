@@ -53,7 +53,8 @@ class Arrivals:
         self._frames = self._shared = 0
 
     def deliver(self, message: zenoh.ZBytes | None, hand_over: Callable[..., None]) -> int:
-        """Pass a message on, with its bytes copied by the Python API. An empty message only wakes the receiver."""
+        """Pass a message on; the Python API copies the bytes of the message. An empty message only wakes the receiver,
+        and is not passed on."""
         if not message:
             return 0
         self._frames += 1
@@ -63,8 +64,8 @@ class Arrivals:
         return 1
 
     def facts(self, way: str, expected: bool) -> dict[str, str]:
-        """Return how the received frames travelled, and any difference from the settings. The first few frames arrive
-        before both sides know each other's shared memory."""
+        """Return how the received frames travelled, and any difference from the settings. The first few frames do not
+        use shared memory, because they arrive before both sides know each other's shared memory."""
         if not self._frames:
             return {}
         if not self._counts:

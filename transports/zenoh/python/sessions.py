@@ -19,10 +19,10 @@ MARGIN_BYTES = 65_536
 
 
 class Sessions:
-    """The sessions, and the shared memory that they leave behind.
+    """The zenoh sessions of a node, and the shared memory that these sessions leave behind.
 
-    Either all binding ends share one listening session, and connecting ends share one session per address, or each link
-    end has its own session.
+    If the setting `session` is `shared`, all binding ends share one listening session, and connecting ends share one
+    session per address. Otherwise, each link end has its own session.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -37,14 +37,14 @@ class Sessions:
         self._all: list[zenoh.Session] = []
 
     def listening_session(self) -> tuple[zenoh.Session, str]:
-        """Return the session for a binding end, and the session's address."""
+        """Return the session for a link end that binds, and the session's address."""
         with self._opening:
             if self._listening is None or not self._shares_sessions:
                 self._listening = self._listen()
             return self._listening
 
     def session_to(self, address: str) -> zenoh.Session:
-        """Return the session for a connecting end."""
+        """Return the session for a link end that connects."""
         with self._opening:
             if self._shares_sessions and self._listening is not None and self._listening[1] == address:
                 return self._listening[0]
@@ -54,8 +54,8 @@ class Sessions:
             return self._connected[address]
 
     def _listen(self) -> tuple[zenoh.Session, str]:
-        """Open a listening session on a free port, which is chosen first because the Python API does not report zenoh's
-        choice."""
+        """Open a listening session on a free port. The port is chosen before the session opens, because the Python API
+        does not report which port zenoh chose."""
         for _ in range(PORTS_TRIED):
             with socket.create_server((self._bind, 0)) as probe:
                 port = probe.getsockname()[1]
@@ -88,7 +88,8 @@ class Sessions:
     def close(self) -> None:
         """Close all sessions and remove their shared memory.
 
-        All shared memory that this process has mapped belongs to this trial, and the peers have finished measuring.
+        All shared memory that this process has mapped belongs to this trial, and the peers have finished measuring, so
+        nobody else needs it.
         """
         left = mapped_files(r"\S*\.zenoh") if self._shared_memory != "off" else set()
         for session in self._all:
@@ -98,8 +99,8 @@ class Sessions:
 
 
 class Waker:
-    """Ends a native `recv`, which has no timeout. Every 50 ms, `wake` sends an empty message to a receiver that has
-    been asleep since the last check."""
+    """Ends a call of zenoh's native `recv`, which has no timeout. Every 50 ms, `wake` sends an empty message to each
+    receiver that has been asleep since the previous check."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake, self._closed = wake, threading.Event()

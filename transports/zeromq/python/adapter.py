@@ -22,8 +22,8 @@ Frame = zmq.Frame | bytes
 
 
 class End:
-    """A polled message socket. The socket passes large messages without a copy, and small messages as `bytes`, which
-    are faster in pyzmq."""
+    """A polled message socket. A large message crosses the socket without a copy; a small message is passed as `bytes`,
+    which are faster in pyzmq."""
 
     def __init__(self, socket: zmq.Socket[Any], link: Link, file: Path | None = None, advertised: str = "") -> None:
         self._socket, self._file, self._advertised = socket, file, advertised
@@ -87,7 +87,8 @@ class Subscriber(End):
         return 1
 
     def subscribe(self, on_frame: Take) -> Closable:
-        """Call `on_frame` from an event loop. asyncio is imported only for this wait, because the import is slow."""
+        """Call `on_frame` from an event loop. The module imports asyncio only for this wait, because the import is
+        slow."""
         from .asyncio_ends import CalledEnd
 
         async def receive(socket: Any) -> None:

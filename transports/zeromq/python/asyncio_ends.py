@@ -19,7 +19,7 @@ class CalledEnd:
     def __init__(
         self, socket: zmq.Socket[Any], receive: Callable[[zmq.asyncio.Socket], Awaitable[None]], owner: Closable | None
     ) -> None:
-        """`receive` awaits one message and passes it on. `close` also closes `owner`, if there is one."""
+        """`receive` awaits one message and passes it on. `close` also closes `owner`, if an owner is given."""
         self._owner, self._loop = owner, EventLoop()
         awaited = zmq.asyncio.Socket.from_socket(socket)
         self._receiver = Receiver(self._loop, lambda: receive(awaited))

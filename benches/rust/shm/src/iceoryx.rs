@@ -1,6 +1,6 @@
-//! A link end over iceoryx2's publish-subscribe, set up like iceoryx2's own benchmark: no history, a buffer of one
-//! sample, overflow allowed, and loaned slices whose content is not written. The program writes and checks 8 bytes of
-//! each slice, as in the measurement of the ring.
+//! A link end that uses iceoryx2's publish-subscribe, set up like iceoryx2's own benchmark: no history, a buffer of one
+//! sample, overflow allowed. The benchmark does not initialize loaned slices, and writes and checks only 8 bytes of
+//! each slice, as it also does when it measures the shm transport's ring.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;

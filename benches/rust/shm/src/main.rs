@@ -1,6 +1,6 @@
 //! Measures the cost of one hop as half of a round trip between two new processes, over the ring, iceoryx2 or a bare
-//! futex. `shm-bench hop ring|ring-blocking|iceoryx2|futex BYTES ROUNDS` prints nanoseconds. The ring and iceoryx2 spin
-//! on two cores; the blocking ring and the futex share one core.
+//! futex. `shm-bench hop ring|ring-blocking|iceoryx2|futex BYTES ROUNDS` prints nanoseconds. Processes that use the
+//! ring or iceoryx2 spin on two cores; processes that use the blocking ring or the futex share one core.
 
 mod iceoryx;
 mod pingpong;

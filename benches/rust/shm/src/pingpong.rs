@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{Result, iceoryx, ring};
 
-/// The maximum number of checks for one frame, which take a few seconds.
+/// How often a spinning receiver checks for one frame before it gives up, which is after a few seconds.
 const MOST_LOOKS: u32 = 1 << 28;
 const MOST_NAPS: u32 = 100;
 
@@ -137,7 +137,7 @@ fn open(plan: &Plan, sends: &str, receives: &str, to: &mut dyn Write, from: &mut
     Ok(Box::new(iceoryx::Iceoryx::open(plan, sends, receives, to, from)?))
 }
 
-/// Sends a line to the other process, and returns the line with which it answers.
+/// Sends a line of text to the other process, and returns that process's one-line answer.
 pub fn exchange(word: &str, to: &mut dyn Write, from: &mut dyn BufRead) -> Result<String> {
     writeln!(to, "{word}")?;
     to.flush()?;

@@ -1,5 +1,5 @@
-//! A ping-pong with tungstenite alone, over one WebSocket for each direction. The sender is the server and the receiver
-//! the client, as in transports/websocket.
+//! A ping-pong benchmark that uses only tungstenite, with one WebSocket for each direction. The sender is the server
+//! and the receiver the client, as in transports/websocket.
 //!
 //! `hopmeter-bench-websocket BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES are the cores of
 //! the process that sends first and of the process that sends back: `A`, or `A,B`.
@@ -19,7 +19,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const WARMUP: usize = 100;
 const RELAY: &str = "relay";
-/// The size of the largest block whose release makes glibc retain memory.
+/// The size in bytes of the largest block that makes glibc retain memory when the block is freed.
 const MOST_KEPT_BYTES: usize = (32 << 20) - 8192;
 
 fn main() -> Result<()> {
@@ -31,7 +31,8 @@ fn main() -> Result<()> {
     }
 }
 
-/// Sends back each message until the other process ends. The relay process has its own session, like hopmeter's nodes.
+/// Sends each message back to the benchmark process, until that process ends. The relay process has its own session,
+/// like hopmeter's nodes.
 fn relay(address: &str, core: usize) -> Result<()> {
     setsid()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -75,8 +76,8 @@ fn start(address: &str, core: &str) -> Result<(Child, String)> {
     Ok((child, line.trim().into()))
 }
 
-/// Returns the duration of one round trip. tungstenite copies each message, so all frames can be written to the same
-/// memory.
+/// Returns the duration of one round trip in nanoseconds. tungstenite copies each message, so the program can write all
+/// frames to one buffer.
 fn round_trip(there: &mut Socket, back: &mut Socket, frame: &mut Bytes) -> Result<i64> {
     let sent_ns = now_ns();
     let mut written = std::mem::take(frame).try_into_mut().map_err(|_| "tungstenite has kept a frame")?;

@@ -1,10 +1,10 @@
-//! A chain of relays in one process with zenoh alone: each relay is a subscriber whose callback puts the received
+//! A chain of relays in one process that uses only zenoh: each relay is a subscriber whose callback puts the received
 //! sample.
 //!
-//! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds: the
-//! time from just before the first put until the last callback begins, divided by the number of hops. A `plain` relay
-//! only passes messages on. An `alike` relay does the work of a measuring relay: it reads the clock at the call and
-//! before its put, reads the message's header, and stores a record.
+//! `hopmeter-bench-zenoh RELAYS MESSAGES RATE_HZ CORE plain|alike` prints the median time per hop in nanoseconds. For
+//! each message, the program divides the time from just before the first put until the last callback begins by the
+//! number of hops. A `plain` relay only passes messages on. An `alike` relay does the work of a measuring relay: it
+//! reads the clock at the call and before its put, reads the message's header, and stores a record.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,8 +58,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Pins this process to a core. Call this function before zenoh creates its threads, so that these threads inherit the
-/// core.
+/// Pins this process to a core. Call `pin` before zenoh creates its threads, so that these threads inherit the core.
 fn pin(core: usize) -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(core);
@@ -77,7 +76,7 @@ fn peer() -> Result<Config> {
     Ok(config)
 }
 
-/// The source's publisher, and the subscribers, which exist as long as the chain.
+/// The publisher of the chain's source, and the relays' subscribers, which exist as long as the chain.
 struct Chain {
     source: Publisher<'static>,
     _subscribers: Vec<zenoh::pubsub::Subscriber<()>>,
@@ -118,8 +117,8 @@ fn pass_on(next: &Publisher<'_>, sample: &Sample) {
     next.put(sample.payload().clone()).wait().expect("a session is open");
 }
 
-/// Returns the callback of a measuring relay. The lock proves to the compiler that only one thread at a time uses the
-/// records.
+/// Returns the callback of a measuring relay. A lock on the relay's records proves to the compiler that only one thread
+/// at a time uses the records.
 fn recording(next: Publisher<'static>, room: usize) -> impl Fn(Sample) + Send + Sync + 'static {
     let records = Mutex::new(Vec::with_capacity(room));
     move |sample| {

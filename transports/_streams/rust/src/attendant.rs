@@ -1,5 +1,5 @@
 //! The thread of a binding end, which accepts peers and sends the unsent bytes of slow peers. The binding end itself
-//! sends all other bytes.
+//! sends all bytes that its peers accept at once.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,8 @@ pub trait Peers: Send + 'static {
     type Peer;
     type Socket: AsFd;
 
-    /// Returns the sockets of the peers with a backlog. The sockets stay open after the caller unlocks the peers.
+    /// Returns the sockets of the peers that have a backlog of unsent bytes. A returned socket stays open even after
+    /// the caller has unlocked the peers.
     fn behind(&self) -> Vec<Self::Socket>;
 
     /// Sends the peers' backlogs without waiting.
@@ -35,7 +36,7 @@ pub struct Attendant<P: Peers> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The event by which the binding end wakes its thread.
+/// The event with which the binding end wakes its attendant thread.
 struct Signal {
     event: OwnedFd,
     stops: AtomicBool,
@@ -59,8 +60,8 @@ impl<P: Peers> Attendant<P> {
         Self::start_with(listener, peers, move |listener| accept_on(listener)?.map(&greet).transpose())
     }
 
-    /// Starts the thread. `accept` returns the next peer, or `None` if no peer waits. `Some(None)` stands for a refused
-    /// peer.
+    /// Starts the thread. `accept` returns the next peer, or `None` if no peer waits. If `accept` returns `Some(None)`,
+    /// the peer was refused.
     pub(crate) fn start_with(
         listener: OwnedFd,
         peers: P,

@@ -13,9 +13,9 @@ use crate::line::Line;
 use crate::subscriber::StreamSubscriber;
 use crate::waiting::wait_ready;
 
-/// A busy server accepts new clients only once in this many polls.
+/// While a server handles requests, it accepts new clients only once in this many polls.
 const POLLS_PER_LOOK: u64 = 256;
-/// How long a link end that has unsent bytes waits at most.
+/// The longest time that a link end with unsent bytes waits before it tries to send them again.
 const SOON: Duration = Duration::from_millis(1);
 
 fn shorten_while_behind(caught_up: bool, timeout: Duration) -> Duration {
@@ -74,7 +74,7 @@ impl Caller {
     }
 }
 
-/// The server of an rpc link. With one client, the server waits in `recv`; with several clients, in `poll`.
+/// The server of an rpc link. A server with one client waits in `recv`; a server with several clients waits in `poll`.
 pub(crate) struct StreamServer<F: Family> {
     family: Arc<F>,
     listener: OwnedFd,

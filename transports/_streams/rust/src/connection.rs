@@ -1,5 +1,5 @@
-//! A connection of one link end: a stream socket, or one side of a pipe. A pipe's descriptor is non-blocking: where a
-//! socket blocks in a call, a pipe first waits in `poll`.
+//! A connection of one link end: a stream socket, or one side of a pipe. A pipe's descriptor is non-blocking, so a pipe
+//! waits in `poll` before each call for which a socket blocks in the call itself.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rustix::io::{Errno, read, write};
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// How long a receiver of a partly sent message may accept no bytes.
+/// How long a receiver may accept no bytes of a message that is partly sent.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 pub struct Connection {
@@ -23,9 +23,9 @@ pub struct Connection {
 pub(crate) enum Receive {
     /// The call does not wait.
     Now,
-    /// The call waits until anything arrives or the timeout passes.
+    /// The receive call waits until any byte arrives or the timeout passes.
     Any(Duration),
-    /// The call waits until the buffer is full or the timeout passes. A pipe may return earlier.
+    /// The receive call waits until the buffer is full or the timeout passes. A pipe may return earlier.
     All(Duration),
 }
 
@@ -56,8 +56,8 @@ impl Connection {
         sockopt::set_socket_timeout(&self.fd, Timeout::Send, Some(PATIENCE)).context("setting SO_SNDTIMEO")
     }
 
-    /// Receives bytes and returns their number, which is 0 at the end of the stream. For a socket, the caller must have
-    /// set the timeout with SO_RCVTIMEO.
+    /// Receives bytes and returns the number of bytes, which is 0 at the end of the stream. For a socket, the caller
+    /// must have set the timeout with SO_RCVTIMEO.
     pub(crate) fn receive(&self, buffer: &mut [u8], how: Receive) -> rustix::io::Result<usize> {
         if self.is_pipe {
             return self.read(buffer, how);
@@ -70,7 +70,7 @@ impl Connection {
         recv(&self.fd, buffer, flags).map(|(_, bytes)| bytes)
     }
 
-    /// The rest of a frame has often arrived already, so this function first reads and waits only if necessary.
+    /// The rest of a frame has often arrived already, so this function reads first and waits only if bytes are missing.
     fn read(&self, buffer: &mut [u8], how: Receive) -> rustix::io::Result<usize> {
         match how {
             Receive::Now => {}
@@ -85,8 +85,8 @@ impl Connection {
         read(&self.fd, buffer)
     }
 
-    /// Sends as many bytes as the other side accepts. With `waits`, gives up only after the other side has accepted
-    /// nothing for `PATIENCE`.
+    /// Sends as many bytes as the other side accepts. If `waits` is true, the function gives up only after the other
+    /// side has accepted nothing for `PATIENCE`.
     pub(crate) fn send(&self, bytes: &[u8], waits: bool) -> rustix::io::Result<usize> {
         if self.is_pipe {
             return self.write(bytes, waits);

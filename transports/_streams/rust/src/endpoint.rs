@@ -12,7 +12,7 @@ use rustix::net::sockopt::set_tcp_nodelay;
 /// The setting `endpoint`, which selects the kind of address.
 #[derive(Clone)]
 pub enum Endpoint {
-    /// TCP: the listening address, the address that peers connect to, and the device as text.
+    /// TCP: the listening address, the address that peers connect to, and the name of the network device.
     Tcp(Ipv4Addr, Ipv4Addr, String),
     /// Unix sockets: the trial's folder and the suffix of the socket file names.
     Unix(PathBuf, &'static str),
@@ -32,7 +32,7 @@ impl Endpoint {
         matches!(self, Self::Unix(..))
     }
 
-    /// How the bytes travel, for the fact `path`.
+    /// Returns how the bytes travel, which the result reports as the fact `path`.
     pub fn path(&self) -> String {
         match self {
             Self::Tcp(_, _, device) => format!("TCP on {device}"),
@@ -88,7 +88,7 @@ impl Listener {
     }
 }
 
-/// The file of a Unix socket. Dropping this value removes the file.
+/// The file of a Unix socket. Dropping a `SocketFile` removes the socket's file.
 pub struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {

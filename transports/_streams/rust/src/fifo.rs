@@ -1,6 +1,6 @@
 //! Joins receivers to a binding end over named pipes. The binding end creates a pipe with the link's name. Each
-//! receiver creates its own pipe in the same folder, and writes its name to the binding end's pipe. Each side finally
-//! removes the pipe files that it can remove.
+//! receiver creates its own pipe in the same folder, and writes the name of this pipe to the binding end's pipe. At the
+//! end, each side removes the pipe files that it can remove.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,7 +10,8 @@ use hopmeter_instrument::prelude::*;
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open, unlink};
 use rustix::io::{Errno, read, write};
 
-/// The size of a zero-padded name. Pipe writes of this size are atomic, so names never mix.
+/// The size of the zero-padded pipe name that a receiver sends. Pipe writes of this size are atomic, so names never
+/// mix.
 const RECORD_BYTES: usize = 64;
 
 /// One receiver's pipe.
@@ -53,8 +54,8 @@ pub fn accept(listener: &OwnedFd, folder: &Path) -> Result<Option<Joined>> {
     }
 }
 
-/// Creates a receiver's pipe and sends its name to the binding end. The name begins with `prefix`. `prepare` is called
-/// with the name before the name is sent.
+/// Creates a receiver's pipe and sends the pipe's name to the binding end. The name begins with `prefix`. The function
+/// calls `prepare` with the pipe's name before it sends this name.
 pub fn connect(address: &str, prefix: &str, prepare: impl FnOnce(&str) -> Result<()>) -> Result<Joined> {
     static PIPES: AtomicU64 = AtomicU64::new(0);
     let name = format!("{prefix}{}-{}", std::process::id(), PIPES.fetch_add(1, Ordering::Relaxed));

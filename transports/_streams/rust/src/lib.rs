@@ -22,8 +22,8 @@ use connection::Connection;
 pub use endpoint::{Endpoint, Listener};
 pub use options::{accept_on, datagram_socket, set_receive_buffer, set_send_buffer, socket};
 
-/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. With the
-/// prefix, message, header and payload begin at cache lines, from which the kernel copies fastest.
+/// The length of every frame's prefix: the frame's length as a little-endian u64, zero-padded to a cache line. Because
+/// of the padding, header and payload begin at cache lines, from which the kernel copies fastest.
 const PREFIX_BYTES: usize = 64;
 
 /// The addressing of one kind of stream, which is the only difference between `unix` and `tcp`.

@@ -40,7 +40,7 @@ impl Draft {
 /// The sending half of a bidirectional connection: a client's requests, or a server's replies to one client. A line has
 /// no attendant, so every send or poll first sends the reader's backlog.
 pub(crate) struct Line {
-    /// `None` after the reader has disconnected.
+    /// The connection, or `None` after the reader has disconnected.
     reader: Option<Receiver>,
     draft: Draft,
 }
@@ -67,7 +67,7 @@ impl Line {
         Ok(dispatch(&mut self.reader, message))
     }
 
-    /// Sends the received bytes without a copy, together with their prefix.
+    /// Sends the received bytes and the prefix in front of them, without a copy.
     pub(crate) fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));

@@ -17,7 +17,7 @@ pub fn datagram_socket() -> Result<OwnedFd> {
     rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).context("making a UDP socket")
 }
 
-/// Accepts the next connection of a non-blocking listening socket, or returns `None` if no connection waits.
+/// Accepts the next connection of a non-blocking listening socket, or returns `None` if no peer waits.
 pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     loop {
         match accept_with(listener, SocketFlags::CLOEXEC) {
@@ -28,7 +28,7 @@ pub fn accept_on(listener: &OwnedFd) -> Result<Option<OwnedFd>> {
     }
 }
 
-/// Sets `SO_SNDBUF`; 0 keeps the system's default.
+/// Sets `SO_SNDBUF`. The value 0 keeps the system's default.
 pub fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     if bytes == 0 {
         return Ok(());
@@ -38,7 +38,7 @@ pub fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     refuse_less(bytes, granted, "send_buffer", "net.core.wmem_max")
 }
 
-/// Sets `SO_RCVBUF`; 0 keeps the system's default.
+/// Sets `SO_RCVBUF`. The value 0 keeps the system's default.
 pub fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<()> {
     if bytes == 0 {
         return Ok(());

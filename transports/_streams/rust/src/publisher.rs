@@ -30,7 +30,7 @@ impl<F: Family> StreamPublisher<F> {
     }
 }
 
-/// Sends a message to all receivers. The attendant sends the unsent bytes to slow receivers.
+/// Sends a message to all receivers. Receivers that are slow get the unsent bytes from the attendant thread.
 fn deliver(attendant: &Attendant<Receivers>, receivers: &mut Receivers, message: &[u8]) -> Result<Sent> {
     let sent = receivers.send(message);
     if receivers.are_behind() {
@@ -53,7 +53,7 @@ impl<F: Family> Publisher for StreamPublisher<F> {
         deliver(&self.attendant, &mut receivers, message)
     }
 
-    /// Sends the received bytes without a copy, together with their prefix.
+    /// Sends the received bytes and the prefix in front of them, without a copy.
     fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
         let Some(message) = received.native_as::<Message>() else {
             return copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill));

@@ -56,7 +56,7 @@ impl Receivers {
         self.behind > 0
     }
 
-    /// Sends one message to all receivers, or returns busy if the first receiver accepts nothing. Drops disconnected
+    /// Sends one message to all receivers, or returns busy if the first receiver accepts no bytes. Drops disconnected
     /// receivers.
     pub(crate) fn send(&mut self, message: &[u8]) -> Sent {
         let (mut begun, mut busy) = (false, false);
@@ -98,8 +98,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Sends a message, and returns false if the receiver accepted nothing. If a receiver already has a part of the
-    /// message, waits to send the rest, and queues the bytes that the receiver still refuses.
+    /// Sends a message, and returns false if the receiver accepted nothing. If a receiver has accepted only a part of
+    /// the message, waits to send the rest, and queues the bytes that the receiver still refuses.
     pub(crate) fn send(&mut self, message: &[u8], begun: bool) -> rustix::io::Result<bool> {
         let mut sent = self.connection.send(message, false)?;
         if sent == 0 && !begun {

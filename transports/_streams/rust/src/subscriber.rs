@@ -20,7 +20,7 @@ pub(crate) struct StreamSubscriber {
     blocks: bool,
     frame_bytes: usize,
     buffer: Vec<u8>,
-    /// The constant start of the first frame in the buffer; `end` is the end of the received bytes.
+    /// Where the first frame in the buffer starts, which never changes; `end` is the end of the received bytes.
     offset: usize,
     end: usize,
     timeout: ReceiveTimeout,
@@ -29,11 +29,11 @@ pub(crate) struct StreamSubscriber {
     gone: bool,
 }
 
-/// A received frame with its prefix, which a relay can forward. Valid during one call of `take`.
+/// A received frame with its prefix, which a relay can forward. A `Message` is valid during one call of `take`.
 pub(crate) struct Message(*const [u8]);
 
 impl Message {
-    /// Returns the bytes, which are valid as long as the frame.
+    /// Returns the bytes of the message, which are valid as long as the frame.
     pub(crate) fn of<'a>(&self, _frame: &'a Received<'_>) -> &'a [u8] {
         // SAFETY: only `deliver` creates this value, from bytes that live as long as the frame, and the value cannot be
         // stored.
@@ -74,7 +74,7 @@ impl StreamSubscriber {
         self.gone
     }
 
-    /// Like `poll`, but returns immediately after the peer has disconnected.
+    /// Receives frames like `poll`, but returns immediately after the peer has disconnected.
     pub(crate) fn receive_some(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let may_wait = self.blocks && !timeout.is_zero();
         if may_wait && !self.connection.is_pipe() {

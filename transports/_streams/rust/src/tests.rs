@@ -167,7 +167,7 @@ fn a_receiver_that_left_does_not_stop_the_others() {
     send_until_received(publisher.as_mut(), second.as_mut());
 }
 
-/// Sends a request that the server returns unchanged. Returns the marks of the received replies.
+/// Sends a request that the server returns unchanged. Returns the marks in the payloads of the received replies.
 fn call(client: &mut dyn Client, server: &mut dyn Server, mark: u8) -> Vec<u8> {
     let begin = Instant::now();
     let sent = client.start(100, Fill::copied_message(&mut |frame| frame.payload.fill(mark))).unwrap();

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
-/// The minimum timeout, because a timeout of zero would wait forever.
+/// The minimum value of `SO_RCVTIMEO`, because a socket with a timeout of zero waits forever.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Sleeps until a descriptor is ready or the timeout passes. Returns whether a descriptor is ready.

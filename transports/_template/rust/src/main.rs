@@ -16,8 +16,8 @@ use rustix::net::{
     recv, send, socket_with,
 };
 
-/// The time after which a receiver that accepts nothing counts as hung. Without this limit, a hung receiver would block
-/// the sender forever.
+/// The time after which a receiver that accepts nothing counts as hung. Without this limit, a hung receiver blocks the
+/// sender forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// There is one transport per process. Store the objects that all link ends share in this struct: a session, a context

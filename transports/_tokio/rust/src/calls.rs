@@ -33,7 +33,8 @@ impl<F: Carried> Calls<F> {
         Self { runtime, sender, replies, running: Vec::new() }
     }
 
-    /// Makes a call, which returns its reply, or `None` if the server has disconnected or has not answered.
+    /// Starts a task that makes a call. The call returns its reply, or `None` if the server has disconnected or has not
+    /// answered.
     pub fn start(&mut self, call: impl Future<Output = Option<F>> + Send + 'static) {
         let replies = self.sender.clone();
         self.running.retain(|call| !call.is_finished());
@@ -62,8 +63,8 @@ impl<F> Drop for Calls<F> {
 /// A request and the channel for its reply.
 pub type PendingCall<F> = (F, oneshot::Sender<F>);
 
-/// Passes a request to the server that owns the other half of `requests`; returns the reply, or `None` if the request
-/// is not answered.
+/// Passes a request to the server that owns the other half of `requests`, and waits for the reply. Returns the reply,
+/// or `None` if the request is not answered.
 pub async fn ask<F: Carried>(requests: &UnboundedSender<PendingCall<F>>, request: F) -> Option<F> {
     let (answer, answered) = oneshot::channel();
     requests.send((request, answer)).ok()?;
@@ -72,8 +73,8 @@ pub async fn ask<F: Carried>(requests: &UnboundedSender<PendingCall<F>>, request
 
 /// A server whose task waits until a poll or a callback has produced the reply. `Bound` is the library's server.
 pub struct QueuedServer<F, Bound> {
-    /// This field must be dropped before the library's server, which waits for running calls when it is dropped.
-    /// Dropping the field makes the requests of these calls count as unanswered.
+    /// This field must be dropped before the library's server, because dropping that server waits for running calls.
+    /// Dropping the field makes the requests of the running calls count as unanswered.
     pub requests: UnboundedReceiver<PendingCall<F>>,
     pub bound: Bound,
     pub address: String,
@@ -109,7 +110,7 @@ impl<F: Carried, Bound: Send + 'static> Server for QueuedServer<F, Bound> {
     }
 }
 
-/// The task is dropped before the library's server, because Rust drops fields in declaration order.
+/// The task is dropped before the library's server, because Rust drops a struct's fields in declaration order.
 struct Serving<Bound> {
     _task: Task,
     _bound: Bound,

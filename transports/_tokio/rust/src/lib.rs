@@ -12,7 +12,7 @@ use hopmeter_instrument::{Context, Result, Subscription};
 use tokio::runtime::{Builder, Runtime as Tokio};
 use tokio::task::JoinHandle;
 
-/// The library's threads, which all link ends of the node share.
+/// The threads of the library's runtime, which all link ends of the node share.
 #[derive(Clone)]
 pub struct Runtime(Arc<Tokio>);
 
@@ -27,7 +27,8 @@ impl Runtime {
         self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
     }
 
-    /// Waits for `future`. A thread of this runtime may call this function; its tasks then continue on another thread.
+    /// Waits for `future`. A thread of this runtime may call `finish`; the thread's other tasks then continue on
+    /// another thread.
     pub fn finish<F: Future>(&self, future: F) -> F::Output {
         tokio::task::block_in_place(|| self.0.block_on(future))
     }
@@ -53,7 +54,7 @@ impl Deref for Runtime {
     }
 }
 
-/// A receiver whose frames a task delivers.
+/// A receiver to which a task delivers its frames.
 pub struct Task {
     runtime: Runtime,
     task: Option<JoinHandle<()>>,

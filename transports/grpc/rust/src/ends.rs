@@ -20,7 +20,7 @@ use crate::wire::link_client::LinkClient;
 use crate::wire::{Image, Receiver, Timing};
 
 type Stub = LinkClient<Channel>;
-/// How long the opening of a stream waits for its first message.
+/// How long a subscriber that opens a stream waits for the stream's first message.
 const ASKING: Duration = Duration::from_millis(20);
 
 pub struct TopicPublisher {
@@ -62,7 +62,8 @@ impl Drop for TopicPublisher {
 type Opening = Pin<Box<dyn Future<Output = std::result::Result<Messages, tonic::Status>> + Send>>;
 
 enum Messages {
-    /// A requested stream without an answer so far. A publisher may answer only with its first message.
+    /// A stream that was requested, but that the publisher has not answered yet. A publisher may answer the request for
+    /// a stream only with its first message.
     Opening(Opening),
     Timing(Streaming<Timing>),
     Image(Streaming<Image>),
@@ -79,7 +80,8 @@ impl Messages {
         })
     }
 
-    /// Returns the next frame, or `None` at the end of the stream. Cancelling the wait loses no frame.
+    /// Returns the next frame, or `None` at the end of the stream. No frame is lost if the wait for a frame is
+    /// cancelled.
     async fn next(&mut self) -> Option<Frame> {
         if let Self::Opening(opening) = self {
             *self = opening.as_mut().await.unwrap_or(Self::Ended);
@@ -202,8 +204,8 @@ pub type PendingCall = (Frame, oneshot::Sender<Frame>);
 
 /// The server of an rpc link. A tonic task waits until a poll or a callback has produced the reply.
 pub struct CallServer {
-    /// This field must be dropped before the server, which waits for running calls when it is dropped. Dropping the
-    /// field makes the requests of these calls count as unanswered.
+    /// This field must be dropped before the server, because dropping the server waits for running calls. Dropping the
+    /// field makes the requests of the running calls count as unanswered.
     pub requests: UnboundedReceiver<PendingCall>,
     pub bound: RunningServer,
     pub runtime: Runtime,
@@ -238,7 +240,7 @@ impl Server for CallServer {
     }
 }
 
-/// The task is dropped before the server, because Rust drops fields in declaration order.
+/// The task is dropped before the server, because Rust drops a struct's fields in declaration order.
 struct ServingTask {
     _task: Task,
     _bound: RunningServer,

@@ -1,4 +1,5 @@
-//! The service of a binding end: calls or streams. Each binding end has its own server and address.
+//! The gRPC service of a binding end, which has either calls or streams. Each binding end has its own server and
+//! address.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,10 +30,10 @@ const UNDER_WAY: usize = 16;
 pub type Streams = Arc<Mutex<Vec<mpsc::Sender<Frame>>>>;
 
 type Answer<T> = Result<T, Status>;
-/// One receiver's frames, converted to messages.
+/// A stream of one receiver's frames, each converted to a message.
 type Stream<M> = Map<ReceiverStream<Frame>, Box<dyn FnMut(Frame) -> Answer<M> + Send>>;
 
-/// The service of a binding end. A service has either calls or streams; the other field is `None`.
+/// The service of a binding end. A service has either calls or streams; the field for the other kind is `None`.
 pub struct Service {
     pub ask: Option<mpsc::UnboundedSender<PendingCall>>,
     pub streams: Streams,

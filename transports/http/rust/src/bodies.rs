@@ -22,14 +22,15 @@ const OCTETS: &str = "application/octet-stream";
 
 /// A body that a request or a reply carries.
 pub trait Body: Carried {
-    /// Handles `POST` requests with this body. An unanswered request has the status 503.
+    /// Handles `POST` requests whose body has this type. If the server has no reply to a request, it returns the status
+    /// 503.
     fn route() -> MethodRouter<Requests<Self>>
     where
         Self: Sized;
 
     fn put(self, request: RequestBuilder) -> RequestBuilder;
 
-    /// Reads the body of a reply; fails if the connection ends or the body has another form.
+    /// Reads the body of a reply. Fails if the connection ends, or if the body is not of the expected type.
     fn read(reply: Response) -> impl Future<Output = reqwest::Result<Self>> + Send
     where
         Self: Sized;
@@ -88,7 +89,7 @@ impl Carried for Timing {
         }
     }
 
-    /// Passes on an invalid text as an empty payload, which the instrument counts as malformed.
+    /// Passes on text that is not valid as an empty payload, which the instrument counts as malformed.
     fn pass(&self, take: Take<'_>) {
         let payload = BASE64_STANDARD.decode(&self.padding).unwrap_or_default();
         take(Received::parts(&header_of(self.source.as_bytes(), self.nanosec, payload.len()), &payload));

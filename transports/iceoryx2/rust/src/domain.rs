@@ -1,6 +1,6 @@
-//! The trial's own iceoryx2 domain. The domain's files are in the trial's folder, and its shared-memory names contain
-//! the run id. The domain therefore never affects other users of iceoryx2, and hopmeter finds the files that a killed
-//! process leaves behind.
+//! The trial's own iceoryx2 domain. The files of the iceoryx2 domain are in the trial's folder, and the domain's
+//! shared-memory names contain the run id. The domain never affects other users of iceoryx2, and hopmeter finds the
+//! files that a killed process leaves behind.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,7 +13,8 @@ use iceoryx2::testing::remove_global_mgmt_segment;
 /// The iceoryx2 node of this process, in the trial's domain.
 pub struct Domain {
     config: Config,
-    /// A lock protects the node, which only one thread at a time may use. `None` only during the domain's drop.
+    /// A lock protects the iceoryx2 node, which only one thread at a time may use. The node is `None` only while the
+    /// domain is being dropped.
     node: Mutex<Option<Node<ipc::Service>>>,
 }
 
@@ -42,8 +43,8 @@ fn config(setup: &Setup) -> Result<Config> {
     Ok(config)
 }
 
-/// iceoryx2 leaves one small segment per domain, in which iceoryx2 counts nodes. The domain's last node removes the
-/// segment. If two nodes exit concurrently, both may try to remove the segment.
+/// iceoryx2 creates one small segment per domain, in which iceoryx2 counts the domain's nodes. The domain's last node
+/// removes the segment. If two nodes exit concurrently, both of them may try to remove the segment.
 impl Drop for Domain {
     fn drop(&mut self) {
         drop(self.node.get_mut().unwrap_or_else(PoisonError::into_inner).take());

@@ -19,7 +19,7 @@ use crate::services::{FrameService, Services};
 ///
 /// iceoryx2 binds an `ipc` port to one thread, because an `Rc` holds the state that the port shares with its loaned
 /// samples. In this adapter, no sample outlives the call that loans it, so the port and its `Rc` always move together.
-/// The alternative, `ipc_threadsafe`, takes a lock per call.
+/// iceoryx2 also offers `ipc_threadsafe` ports, but such a port takes a lock per call.
 struct Moving<T>(T);
 
 // SAFETY: see above. The fields of both link ends are private, and no method returns a clone of a field. Several
@@ -31,9 +31,9 @@ pub struct LoanPublisher(Moving<SenderPorts>);
 struct SenderPorts {
     publisher: publisher::Publisher<ipc::Service, [u8], ()>,
     wake: Option<Notifier<ipc::Service>>,
-    /// The service of the frames, whose receiver count shows whether a frame had no receiver.
+    /// The publish-subscribe service, whose receiver count shows whether a frame had no receiver.
     frames: FrameService,
-    /// This field is dropped after the ports above.
+    /// The service is dropped after the ports above.
     _domain: Arc<Domain>,
 }
 
@@ -87,7 +87,7 @@ pub struct LoanSubscriber(Moving<ReceiverPorts>);
 struct ReceiverPorts {
     subscriber: subscriber::Subscriber<ipc::Service, [u8], ()>,
     wake: Option<Listener<ipc::Service>>,
-    /// This field is dropped after the ports above.
+    /// The service is dropped after the ports above.
     _domain: Arc<Domain>,
 }
 

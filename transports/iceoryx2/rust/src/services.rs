@@ -16,7 +16,7 @@ pub struct Limits {
     full: Full,
 }
 
-/// What happens if a receiver's buffer is full.
+/// What the publisher does if a receiver's buffer is full.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Full {
@@ -40,7 +40,8 @@ pub struct Services {
 }
 
 impl Services {
-    /// Opens or creates the services of a link. All link ends request the same limits, at least the library's defaults.
+    /// Opens or creates the services of a link. All link ends request the same limits, which are at least as large as
+    /// the library's defaults.
     pub fn open(node: &Node<ipc::Service>, link: &Link, limits: &Limits) -> Result<Self> {
         let name = ServiceName::new(&link.name).context("naming a service")?;
         let receivers = link.receivers as usize;

@@ -1,6 +1,6 @@
 //! The adapter for Kafka with rdkafka: topics of one partition. `../README.md` describes the wire format.
 //!
-//! Every link end has its own producer or consumer, each with threads of librdkafka.
+//! Every link end has its own producer or consumer, and each of these has its own librdkafka threads.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ const LOOK: Duration = Duration::from_millis(20);
 const SHORTEST: Duration = Duration::from_millis(1);
 const PARTITION: i32 = 0;
 const DEFAULT_MESSAGE_BYTES: usize = 1_000_000;
-/// More than the bytes that Kafka adds to a message.
+/// An upper limit for the number of bytes that Kafka adds to a message.
 const BATCH_OVERHEAD_BYTES: usize = 65_536;
-/// The settings of producers, with their properties.
+/// The settings of producers, with the Kafka property that each setting sets.
 const PRODUCER: [(&str, &str); 5] = [
     ("acks", "acks"),
     ("linger_ms", "linger.ms"),
@@ -32,7 +32,7 @@ const PRODUCER: [(&str, &str); 5] = [
     ("compression", "compression.type"),
     ("idempotence", "enable.idempotence"),
 ];
-/// The settings of consumers, with their properties.
+/// The settings of consumers, with the Kafka property that each setting sets.
 const CONSUMER: [(&str, &str); 2] = [("fetch_min_bytes", "fetch.min.bytes"), ("fetch_wait_ms", "fetch.wait.max.ms")];
 
 struct Kafka {
@@ -44,7 +44,7 @@ impl Kafka {
         Ok(Arc::new(Self { setup: setup.clone() }))
     }
 
-    /// Returns the properties with which a client connects to the broker, and those of the settings.
+    /// Returns the properties with which a client connects to the broker, and the properties that the settings set.
     fn config(&self, settings: &[(&str, &str)]) -> Result<ClientConfig> {
         let mut config = ClientConfig::new();
         let broker = self.setup.broker.as_str();
@@ -62,7 +62,7 @@ impl Kafka {
     }
 }
 
-/// Repeats an attempt until it succeeds, because a new topic takes some time to be usable.
+/// Repeats an attempt until it succeeds, because a new topic becomes usable only after some time.
 fn retry<T>(doing: &str, attempt: impl Fn() -> KafkaResult<T>) -> Result<T> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -117,7 +117,7 @@ struct TopicPublisher {
     frame: Vec<u8>,
 }
 
-/// Queues a frame, which librdkafka copies, and lets librdkafka report the deliveries so far.
+/// Queues a frame, which librdkafka copies, and lets librdkafka report the deliveries that have completed.
 fn produce(producer: &BaseProducer, topic: &str, frame: &[u8]) -> Result<Sent> {
     let queued = producer.send(BaseRecord::<(), [u8]>::to(topic).payload(frame));
     producer.poll(Duration::ZERO);
@@ -144,7 +144,7 @@ impl Publisher for TopicPublisher {
 }
 
 impl Drop for TopicPublisher {
-    /// Sends what is still queued. A broker that does not answer has no effect on the results.
+    /// Sends what is still queued. If the broker does not answer, the results do not change.
     fn drop(&mut self) {
         let _ = self.producer.flush(PATIENCE);
     }

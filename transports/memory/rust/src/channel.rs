@@ -26,8 +26,8 @@ impl Receivers {
         self.next_id
     }
 
-    /// Whether every queue has room for another frame. The answer stays valid until the link's only publisher adds a
-    /// frame.
+    /// Whether every queue has room for another frame. If all queues have room, this stays true until the link's only
+    /// publisher adds a frame.
     pub fn has_room(&self) -> bool {
         self.queues.iter().all(|queue| queue.has_room())
     }
@@ -70,7 +70,8 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// Waits at most `timeout` for a frame, and returns the oldest frame. With a timeout of zero, checks only once.
+    /// Waits at most `timeout` for a frame, and returns the oldest frame. If the timeout is zero, checks only once for
+    /// a frame.
     pub fn pop(&self, timeout: Duration) -> Option<Frame> {
         if timeout.is_zero() && self.length.load(Ordering::Acquire) == 0 {
             return None;

@@ -23,8 +23,8 @@ use hopmeter_instrument::prelude::*;
 use crate::channel::{Queue, Receivers};
 use crate::pool::{Frame, Pool};
 
-/// An adapter's `main` function is a single call with four arguments: the adapter's name, its language, a function that
-/// opens the transport, and the version of the adapted library.
+/// An adapter's `main` function is a single call. It passes the adapter's name, its language, a function that opens the
+/// transport, and the version of the adapted library.
 fn main() -> ExitCode {
     node::main("memory", "rust", |setup| Ok(Arc::new(Memory::open(setup)?)), || env!("CARGO_PKG_VERSION").to_owned())
 }
@@ -39,7 +39,8 @@ struct Memory {
 }
 
 impl Memory {
-    /// hopmeter has already checked the settings against the manifest; `setting` only converts a setting to a type.
+    /// hopmeter has already checked the settings against the manifest; `setting` only converts a setting to the
+    /// requested type.
     fn open(setup: &Setup) -> Result<Self> {
         Ok(Self { channels: Links::default(), queue: setup.setting("queue")? })
     }
@@ -74,8 +75,8 @@ struct MemoryPublisher {
 }
 
 impl Publisher for MemoryPublisher {
-    /// The last step of `fill` reads the sent time, so `fill` is called last: the frame is ready, and the receivers are
-    /// locked and have room.
+    /// The last step of `fill` reads the sent time, so `send` calls `fill` last: the frame is ready, and the receivers
+    /// are locked and have room.
     fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         let mut receivers = lock(&self.channel);
         if !receivers.has_room() {
@@ -108,7 +109,7 @@ struct MemorySubscriber {
 }
 
 impl Subscriber for MemorySubscriber {
-    /// `take` borrows the frame. When this function returns, the reference is dropped and the buffer is free.
+    /// `take` borrows the frame. When `poll` returns, the reference to the frame is dropped and the buffer is free.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.queue.pop(timeout) {
             Some(frame) => {
@@ -133,7 +134,7 @@ struct MemorySubscription {
 
 impl Subscription for MemorySubscription {}
 
-/// Removing the callback takes the channel's lock, so no callback runs after this function has returned.
+/// Removing the callback takes the channel's lock, so no callback runs after `drop` has returned.
 impl Drop for MemorySubscription {
     fn drop(&mut self) {
         lock(&self.channel).calls.retain(|(id, _)| *id != self.id);

@@ -17,7 +17,7 @@ impl Frame {
         self.0.split_at(HEADER_BYTES)
     }
 
-    /// Returns the frame for writing, unless another reference exists.
+    /// Returns the frame for writing, or `None` if another reference to the frame exists.
     pub fn parts_mut(&mut self) -> Option<FrameMut<'_>> {
         Arc::get_mut(&mut self.0).map(|bytes| FrameMut::split(bytes))
     }

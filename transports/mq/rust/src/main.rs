@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::queue::{LARGEST, Queue};
 
-/// How often a publisher checks for additional receivers after the expected ones have joined.
+/// How often a publisher checks for more receivers after the expected number has joined.
 const LOOK: Duration = Duration::from_millis(10);
 
 struct Queues {
@@ -52,10 +52,10 @@ impl Transport for Queues {
     }
 }
 
-/// A publisher's view of a receiver.
+/// What a publisher knows about a receiver.
 struct Receiver {
     queue: Queue,
-    /// A pipe that the receiver holds open for its lifetime.
+    /// A pipe that the receiver keeps open as long as it lives.
     life: OwnedFd,
 }
 
@@ -91,8 +91,8 @@ impl MqPublisher {
         Ok(())
     }
 
-    /// Whether every queue has room, so that no receiver gets a frame twice. A single queue needs no check, because the
-    /// send itself reports a full queue.
+    /// Whether every queue has room, so that no receiver gets a frame twice. If there is only one queue, it needs no
+    /// check, because the send itself reports a full queue.
     fn has_room(&mut self) -> bool {
         if self.receivers.len() < 2 {
             return true;
@@ -102,8 +102,8 @@ impl MqPublisher {
     }
 }
 
-/// Sends a frame to every queue. If a queue is full, returns busy, or removes the queue's receiver if the receiver has
-/// disconnected.
+/// Sends a frame to every queue. If a queue is full, returns busy; if the queue's receiver has disconnected, removes
+/// the receiver.
 fn send_to_all(receivers: &mut Vec<Receiver>, frame: &[u8]) -> Result<Sent> {
     let mut full = None;
     for (index, receiver) in receivers.iter().enumerate() {

@@ -16,7 +16,7 @@ pub const LARGEST: usize = 8192;
 pub struct Queue {
     /// `None` only during the close.
     descriptor: Option<MqdT>,
-    /// The queue's name, if this end must remove the name.
+    /// The queue's name, if this link end must remove the name.
     name: Option<String>,
     blocks: bool,
 }
@@ -33,7 +33,7 @@ impl Queue {
         Ok(Self { descriptor: Some(descriptor), name: Some(name), blocks })
     }
 
-    /// Opens a receiver's queue for sending, and removes its name.
+    /// Opens a receiver's queue for sending, and removes the queue's name.
     pub fn open(name: &str) -> Result<Self> {
         let name = format!("/{name}");
         let flags = MQ_OFlag::O_WRONLY | MQ_OFlag::O_NONBLOCK | MQ_OFlag::O_CLOEXEC;

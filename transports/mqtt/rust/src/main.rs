@@ -117,13 +117,13 @@ impl Drop for TopicPublisher {
 }
 
 struct TopicSubscriber {
-    /// The subscription lasts as long as the client.
+    /// The subscription ends when the client is dropped.
     _client: Client,
     connection: Connection,
 }
 
 impl Subscriber for TopicSubscriber {
-    /// Polling also does the connection's other work, such as sending acknowledgements.
+    /// Each poll also does the connection's other work, such as sending acknowledgements.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {

@@ -1,11 +1,11 @@
-//! Converts frames to NATS messages. The payload of a message is the frame, header first.
+//! Converts frames to NATS messages. The payload of each NATS message is one frame, header first.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use hopmeter_instrument::prelude::*;
 
-/// The maximum number of cached buffers, including those that the connection still uses.
+/// The maximum number of cached buffers, which includes buffers that the connection still uses.
 const BUFFERS: usize = 64;
 
 /// The buffers, which are reused after the connection has written their content.

@@ -1,4 +1,4 @@
-//! The server of an rpc link, to which each request names the inbox for its reply.
+//! The server of an rpc link. Each request to the server names the inbox for its reply.
 
 use std::time::Duration;
 

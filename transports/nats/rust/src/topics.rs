@@ -30,7 +30,7 @@ pub fn hand_over(sending: impl Future<Output = std::result::Result<(), async_nat
 pub struct TopicPublisher {
     pub connection: Connection,
     pub subject: Subject,
-    /// The inbox for replies, which only requests have.
+    /// The inbox for the reply, if the message is a request.
     pub inbox: Option<Subject>,
     pub frames: Frames,
 }

@@ -11,18 +11,18 @@ use nng::{Message, Protocol, Socket};
 use crate::inbox::Inbox;
 use crate::sockets::{bind, connect, frame, open, send_outcome};
 
-/// How long a reply may wait for the previous reply. If REP refuses a reply, REP also forgets the client, so the reply
-/// cannot be sent later.
+/// How long the server waits to send a reply while the previous reply is still being sent. If a REP socket refuses a
+/// reply, it also forgets the client, so the server cannot send the reply later.
 const LONGEST_REPLY: Duration = Duration::from_millis(100);
 /// How long an unanswered call prevents a new call.
 const LONGEST_CALL: Duration = Duration::from_secs(1);
 
-/// The client of an rpc link. REQ supports only one call at a time, because a new call would make nng drop the current
-/// one. A new call is therefore busy until the current reply has arrived or the current call has timed out.
+/// The client of an rpc link. A REQ socket supports only one call at a time, because a new call makes nng drop the
+/// current call. A new call is busy until the reply to the current call has arrived or the current call has timed out.
 pub struct CallClient {
     socket: Socket,
     inbox: Inbox,
-    /// When the current call started, or `None` if there is no current call.
+    /// When the current call started, or `None` if no call is in progress.
     started: Option<Instant>,
     late: VecDeque<Message>,
 }
@@ -34,7 +34,8 @@ impl CallClient {
         Ok(Self { inbox: Inbox::new(socket.clone(), link.wait)?, socket, started: None, late: VecDeque::new() })
     }
 
-    /// Whether a new call may start: there is no current call, its reply is already stored, or the call has timed out.
+    /// Whether a new call may start. This is the case if there is no current call, if its reply is already stored, or
+    /// if it has timed out.
     fn is_free(&mut self) -> Result<bool> {
         let Some(started) = self.started else { return Ok(true) };
         let reply = self.inbox.receive(Duration::ZERO)?;
@@ -115,7 +116,7 @@ impl Server for CallServer {
 struct CallReplier<'a>(&'a Socket);
 
 impl Replier for CallReplier<'_> {
-    /// A reply that cannot be sent in time is lost, like a reply to a disconnected client.
+    /// A reply that cannot be sent before the timeout is lost, like a reply to a disconnected client.
     fn reply(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
         send_outcome(self.0.send(frame(payload_bytes, fill)))?;
         Ok(Sent::Accepted)

@@ -27,8 +27,8 @@ impl PendingReceive {
 
 /// Receives one message at a time and never waits longer than requested.
 ///
-/// A receive with a timeout would be simpler, but nng wakes a separate thread for each timeout, and REQ ends the whole
-/// call after a timeout. Therefore, a receive without a timeout stays pending from one poll to the next.
+/// A receive without a timeout stays pending from one poll to the next. The adapter sets no timeout, because nng wakes
+/// a separate thread for each timeout, and a REQ socket ends the whole call after a timeout.
 pub struct Inbox {
     socket: Socket,
     outcome: Arc<PendingReceive>,
@@ -67,7 +67,7 @@ impl Inbox {
         received.map(Some).context("receiving with nng")
     }
 
-    /// Cancels a pending receive, and drops a message that arrived anyway.
+    /// Cancels a pending receive, and drops a message that arrived despite the cancellation.
     pub fn abandon(&mut self) {
         if self.pending {
             self.operation.cancel();
@@ -86,7 +86,7 @@ impl Subscriber for Inbox {
     }
 }
 
-/// An operation must not be dropped in its own callback, so `drop` waits for the callback.
+/// nng forbids that an operation is dropped in its own callback, so `drop` waits for the callback.
 impl Drop for Inbox {
     fn drop(&mut self) {
         self.socket.close();
@@ -94,7 +94,7 @@ impl Drop for Inbox {
     }
 }
 
-/// A receiver with a callback on nng's threads. Each callback then requests the next message.
+/// A receiver with a callback on nng's threads. Each callback requests the next message before it returns.
 pub struct CallbackSubscription {
     socket: Socket,
     operation: Aio,

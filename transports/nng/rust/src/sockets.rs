@@ -16,7 +16,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// How the bytes travel, for the fact `path`.
+    /// Returns how the bytes travel, which the result reports as the fact `path`.
     pub fn path(self, setup: &Setup) -> String {
         match self {
             Self::Ipc => "Unix sockets".into(),
@@ -61,7 +61,7 @@ pub fn bind(socket: &Socket, setup: &Setup, link: &Link) -> Result<String> {
     Ok(format!("tcp://{}:{port}", setup.advertised))
 }
 
-/// Waits for the connection. nng reconnects later if necessary.
+/// Waits for the connection. If the connection breaks later, nng reconnects.
 pub fn connect(socket: &Socket, link: &Link) -> Result<()> {
     if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
         let what = format!("inproc connects only ends of one process, but the other end of {} is outside", link.name);
@@ -77,7 +77,7 @@ pub fn frame(payload_bytes: usize, fill: Fill<'_>) -> Message {
     message
 }
 
-/// Converts the result of a send, which is busy if nng would have to wait or the wait timed out.
+/// Converts the result of a send, which is busy if nng cannot send without waiting or if the wait timed out.
 pub fn send_outcome(answer: std::result::Result<(), (Message, nng::Error)>) -> Result<Sent> {
     match answer {
         Ok(()) => Ok(Sent::Accepted),

@@ -42,8 +42,8 @@ impl Family for Pipes {
     }
 }
 
-/// Sets the capacity of a pipe; 0 keeps the system's default. The kernel rounds the capacity up to a power of two of
-/// pages.
+/// Sets the capacity of a pipe. The value 0 keeps the system's default. The kernel rounds the capacity up to pages
+/// whose number is a power of two.
 fn set_size(pipe: &OwnedFd, bytes: usize) -> Result<()> {
     if bytes == 0 {
         return Ok(());

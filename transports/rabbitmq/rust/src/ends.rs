@@ -14,8 +14,8 @@ use crate::REPLIES;
 use crate::queues::Channel;
 
 impl Channel {
-    /// Returns when lapin has written the message to the socket. If the channel requested confirms, also waits for the
-    /// broker's confirmation. lapin copies the frame.
+    /// Returns when lapin has written the message to the socket. If the channel requested confirms, the function also
+    /// waits for the broker's confirmation. lapin copies the frame.
     fn publish(&self, exchange: &ShortString, key: &ShortString, frame: &[u8], with: &BasicProperties) -> Result<Sent> {
         let publishing = async {
             let (options, with) = (BasicPublishOptions::default(), with.clone());
@@ -60,7 +60,7 @@ pub struct TopicSubscriber {
 }
 
 impl TopicSubscriber {
-    /// Opens a receiver. RabbitMQ requires that replies are not acknowledged.
+    /// Opens a receiver. RabbitMQ requires that clients do not acknowledge replies.
     pub fn open(channel: Channel, setup: &Setup, queue: &str, wait: Wait) -> Result<Self> {
         let acknowledges = queue != REPLIES && setup.setting("acknowledge")?;
         let prefetch = if acknowledges { setup.setting("prefetch")? } else { 0 };
@@ -139,7 +139,7 @@ fn answer(channel: &Channel, request: &Delivery, handle: Handle<'_>) {
 
 struct CallReplier {
     channel: Channel,
-    /// The address of the reply; a request without an address gets no reply.
+    /// The address to which the reply is sent; a request without such an address gets no reply.
     to: Option<ShortString>,
 }
 

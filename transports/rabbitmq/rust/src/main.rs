@@ -16,7 +16,7 @@ use ends::{CallServer, TopicPublisher, TopicSubscriber};
 use queues::Channel;
 
 const PERSISTENT: u8 = 2;
-/// The queue with which RabbitMQ sends replies to the channel that sent the request (direct reply-to).
+/// The pseudo-queue through which RabbitMQ sends replies to the channel that sent the request (direct reply-to).
 const REPLIES: &str = "amq.rabbitmq.reply-to";
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -47,7 +47,7 @@ impl RabbitMq {
         Ok(Channel { runtime: self.runtime.clone(), raw })
     }
 
-    /// Subscribes to a link, with a separate queue.
+    /// Subscribes to a link, with a separate queue for this receiver.
     fn open_receiver(&self, link: &Link) -> Result<TopicSubscriber> {
         let channel = self.open_channel(&self.receiving)?;
         let durable = self.setup.setting("persistent")?;
@@ -101,7 +101,7 @@ impl Transport for RabbitMq {
 }
 
 impl Drop for RabbitMq {
-    /// Closes the connections. A broker that does not answer has no effect on the results.
+    /// Closes the connections. If the broker does not answer, the results do not change.
     fn drop(&mut self) {
         for connection in [&self.sending, &self.receiving] {
             let _ = self.runtime.wait_for(CLOSING, connection.close(200, "".into()));

@@ -17,15 +17,15 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Declares a fanout exchange, which passes each message to all queues of its subscribers.
+    /// Declares a fanout exchange, which passes each message to the queues of all subscribers.
     pub fn declare_exchange(&self, name: &str, durable: bool) -> Result<()> {
         let options = ExchangeDeclareOptions { durable, ..Default::default() };
         let declared = self.raw.exchange_declare(name.into(), ExchangeKind::Fanout, options, FieldTable::default());
         self.runtime.block_on(declared).context("declaring an exchange")
     }
 
-    /// Declares a queue that the broker deletes when its receiver disconnects, and returns the queue's name. The broker
-    /// chooses the name if `name` is empty.
+    /// Declares a queue that the broker deletes when its receiver disconnects, and returns the queue's name. If `name`
+    /// is empty, the broker chooses the queue's name.
     pub fn declare_queue(&self, name: &str, durable: bool) -> Result<String> {
         let options = QueueDeclareOptions { durable, exclusive: !durable, auto_delete: true, ..Default::default() };
         let declared = self.raw.queue_declare(name.into(), options, FieldTable::default());
@@ -43,7 +43,8 @@ impl Channel {
         self.runtime.block_on(selected).context("requesting publisher confirms")
     }
 
-    /// Starts receiving from a queue. The broker sends at most `prefetch` unacknowledged messages; 0 means no limit.
+    /// Starts receiving from a queue. The broker sends at most `prefetch` unacknowledged messages at a time; 0 means no
+    /// limit.
     pub fn consume(&self, queue: &str, acknowledges: bool, prefetch: u16) -> Result<Consumer> {
         let consuming = async {
             if prefetch > 0 {

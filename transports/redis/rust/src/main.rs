@@ -79,15 +79,16 @@ impl Publisher for TopicPublisher {
     }
 }
 
-/// Creates a `PubSub` for a single use. The `PubSub` is never dropped, because redis-rs's `PubSub` borrows its
-/// connection and unsubscribes on drop. No message is lost, as long as no subscription is made while messages arrive.
+/// Creates a `PubSub` that is used for one operation only. The `PubSub` is never dropped, because redis-rs's `PubSub`
+/// borrows its connection and unsubscribes on drop. No message is lost if the connection subscribes to nothing while
+/// messages arrive.
 fn as_pubsub(connection: &mut Connection) -> ManuallyDrop<PubSub<'_>> {
     ManuallyDrop::new(connection.as_pubsub())
 }
 
 struct TopicSubscriber {
     connection: Connection,
-    /// The current timeout of the socket.
+    /// The timeout that is currently set on the socket.
     timeout: Option<Duration>,
 }
 

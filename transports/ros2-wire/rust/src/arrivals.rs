@@ -8,7 +8,7 @@ use hopmeter_instrument::prelude::*;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
 
-/// The events of the link end's descriptor; `None` if the link end spins.
+/// The events of the link end's descriptor, or `None` if the link end spins.
 pub struct Arrivals(Option<(Poll, Events)>);
 
 impl Arrivals {

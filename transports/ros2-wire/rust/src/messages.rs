@@ -13,7 +13,7 @@ pub struct Time {
     nanosec: u32,
 }
 
-/// std_msgs/Header: a time and a text, without a payload field.
+/// std_msgs/Header: a timestamp and a frame id. The message has no payload field.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Header {
     stamp: Time,
@@ -38,8 +38,8 @@ impl Message for Image {}
 
 /// A message that carries frames.
 pub trait Carrier: Message + Clone + Default + Send + Sync + 'static {
-    /// The package and the name of the message. The package `hopmeter_ros2` has a service with this message as request
-    /// and reply.
+    /// The package and the name of the message. The package `hopmeter_ros2` contains a service that uses this message
+    /// as request and reply.
     const TYPE: (&'static str, &'static str);
     const SERVICE: &'static str;
 
@@ -96,8 +96,8 @@ impl Carrier for Image {
     }
 }
 
-/// A message in the library's form. The library takes ownership of each sent message, so this value is only a
-/// reference, and the memory stays with the link end.
+/// A message in the form that ros2-client sends and receives. ros2-client takes ownership of each sent message, so this
+/// value is only a reference, and the memory stays with the link end.
 #[derive(Clone)]
 pub struct FrameMessage<M>(Arc<M>);
 
@@ -130,7 +130,7 @@ impl<'de, M: Carrier> Deserialize<'de> for FrameMessage<M> {
 
 impl<M: Carrier> Message for FrameMessage<M> {}
 
-/// The message that a link end sends, kept so that its memory is reused.
+/// The message that a link end sends, which is stored so that its memory is reused.
 pub struct MessageBuffer<M>(Arc<M>);
 
 impl<M: Carrier> MessageBuffer<M> {

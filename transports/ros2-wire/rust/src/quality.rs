@@ -9,7 +9,7 @@ const RELIABLE: Reliability = Reliability::Reliable { when_full: WhenFull::Fail 
 
 pub struct Quality {
     pub topics: QosProfile,
-    /// The quality of service of services: reliable and volatile, as in ROS 2, with the history of the settings.
+    /// The quality of service for service topics: reliable and volatile, as in ROS 2, with the history of the settings.
     pub services: QosProfile,
 }
 

@@ -1,7 +1,7 @@
 //! Services as in rmw_cyclonedds: one topic for requests, and one topic for replies that all clients receive.
 //!
-//! This module does not use ros2-client's clients and servers, because ros2-client puts the request's identity into
-//! each sample's inline QoS. RustDDS 0.15 writes an extra octet before the inline QoS of a fragmented sample.
+//! ros2-client's own clients and servers put the request's identity into each sample's inline QoS, so this module does
+//! not use them. RustDDS 0.15 writes an extra octet before the inline QoS of a fragmented sample.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The ROS 2 node, which all link ends of a process share. The node uses a single network device.
+//! The ROS 2 node, which all link ends of a process share. The ROS 2 node uses a single network interface.
 
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
@@ -77,15 +77,15 @@ impl Session {
     }
 }
 
-/// Returns the domain of a trial. Adapters in other languages compute the same domain from the run id.
+/// Returns the domain of a trial. Adapters in other languages compute the same domain number from the run id.
 fn domain_of(run: &str) -> Result<u16> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;
     Ok((1 + number % DOMAINS) as u16)
 }
 
-/// Creates the participant. As by default in RustDDS, the participant searches for peers at the ports of this machine's
-/// first processes.
+/// Creates the participant. By default, a RustDDS participant searches for peers at the ports of this machine's first
+/// processes; this participant does the same.
 fn participant(domain: u16, setup: &Setup) -> Result<DomainParticipant> {
     let (address, device) = (setup.advertised, setup.network_device());
     DomainParticipantBuilder::new(domain).with_only_networks([address]).build().map_err(|cause| {

@@ -28,7 +28,7 @@ fn place<M: Carrier>(session: &Session, link: &Link) -> Place {
     }
 }
 
-/// The publisher of a pubsub link.
+/// The publisher of a pubsub link over RustDDS.
 pub struct TopicPublisher<M: Carrier> {
     publisher: ros2_client::Publisher<FrameMessage<M>>,
     outgoing: MessageBuffer<M>,

@@ -12,7 +12,7 @@ use hopmeter_instrument::Context as _;
 use hopmeter_instrument::prelude::*;
 use r2r::Node;
 
-/// The node's longest sleep, which also limits the delay of a close, because r2r cannot wake the node.
+/// The longest time that the node sleeps. r2r cannot wake the node, so this time also limits the delay of a close.
 const LONGEST_SPIN: Duration = Duration::from_millis(50);
 
 pub struct Called {

@@ -10,7 +10,7 @@ use r2r::sensor_msgs::msg::Image;
 use r2r::std_msgs::msg::Header;
 use r2r::{WrappedServiceTypeSupport, WrappedTypesupport};
 
-/// A message for frames, and the service with this message as request and reply.
+/// A message for frames, and the service that uses this message as request and reply.
 pub trait Carrier: WrappedTypesupport + Send + Sync + 'static {
     type Service: WrappedServiceTypeSupport<Request = Self::Request, Response = Self::Response> + 'static;
     type Request: Envelope<Self>;
@@ -31,7 +31,8 @@ pub trait Carrier: WrappedTypesupport + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Passes the frame on in the instrument's type, with the native message for a later `forward`.
+    /// Passes the frame on in the instrument's type, together with the native message, so that `forward` can send the
+    /// native message later.
     fn with_frame(&self, native: &dyn Any, hand_over: impl FnOnce(Received<'_>)) {
         let (text, octets) = (self.header(), self.octets());
         let sent_ns = typed::of_stamp(text.stamp.sec.into(), text.stamp.nanosec.into());

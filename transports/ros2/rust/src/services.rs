@@ -102,7 +102,7 @@ fn answer<M: Carrier>(mut request: ServiceRequest<M::Service>, payload: PayloadK
 
 /// Replies to one request.
 struct CallReplier<M: Carrier> {
-    /// The request without its message; `None` after the reply.
+    /// The request without its message, or `None` after the reply.
     request: Option<ServiceRequest<M::Service>>,
     payload: PayloadKind,
 }

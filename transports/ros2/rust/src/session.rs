@@ -12,7 +12,7 @@ use crate::rmw;
 /// Domain numbers below 99 use only ports below the system's ephemeral ports.
 const DOMAINS: u64 = 99;
 
-/// With LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own transports.
+/// If the discovery range is LOCALHOST, rmw_fastrtps replaces the transports in these profiles with its own transports.
 const PROFILES: [&str; 2] = ["FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"];
 
 pub struct Session {
@@ -61,7 +61,7 @@ pub fn name_of(link: &Link) -> String {
     format!("/hopmeter_{}", link.name)
 }
 
-/// Returns the domain of a trial. Adapters in other languages compute the same domain from the run id.
+/// Returns the domain of a trial. Adapters in other languages compute the same domain number from the run id.
 fn domain_of(run: &str) -> Result<u64> {
     let digits = run.get(..8).unwrap_or(run);
     let number = u64::from_str_radix(digits, 16).context(format!("reading the run's name `{run}`"))?;

@@ -13,7 +13,7 @@ use crate::messages::Carrier;
 use crate::polled::Polled;
 use crate::session::{Session, name_of};
 
-/// The publisher of a topic, whose node is never spun.
+/// The publisher of a topic. The publisher's node is never spun.
 pub struct TopicPublisher<M: Carrier> {
     publisher: r2r::Publisher<M>,
     outgoing: M,

@@ -1,7 +1,8 @@
-//! The C ABI of the ring, for C++ and Python; `cpp/hopmeter_shm.h` describes these functions to their callers.
+//! The C ABI of the ring, for C++ and Python; `cpp/hopmeter_shm.h` declares these functions and documents them for
+//! callers.
 //!
-//! Every handle is a pointer from a `Box`. A failing function returns an error value, and stores the error text for
-//! this thread's [`hopmeter_shm_error`].
+//! Every handle is a pointer from a `Box`. A failing function returns an error value, and stores the error text, which
+//! [`hopmeter_shm_error`] returns on the same thread.
 
 use std::ffi::{CString, c_char, c_int};
 use std::time::Duration;
@@ -11,7 +12,8 @@ use hopmeter_instrument::prelude::*;
 use crate::c_results::{close, last_error, last_remedy, or_code, or_null, text};
 use crate::{Claimed, Consumer, Interrupter, Options, Producer, WhenFull};
 
-/// A claim contains the slot in its low bits and the payload's length in the bits above.
+/// The number of bits for the slot in a claim. The slot is in the low bits of a claim, and the payload's length is in
+/// the other bits.
 const SLOT_BITS: u32 = 16;
 
 /// The name and version of the ring.
@@ -20,13 +22,14 @@ pub extern "C" fn hopmeter_shm_version() -> *const c_char {
     concat!("hopmeter-shm ", env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The text of the last failure on this thread; valid until the next failure.
+/// Returns the text of the last failure on this thread, which is valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_error() -> *const c_char {
     last_error()
 }
 
-/// The remedy for the last failure, or an empty text if none is known; valid until the next failure.
+/// Returns the remedy for the last failure on this thread, or an empty text if no remedy is known. The text is valid
+/// until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_shm_remedy() -> *const c_char {
     last_remedy()

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_char};
 
 use hopmeter_instrument::prelude::*;
 
-/// The result if there is no frame or no free memory.
+/// The result of a function if there is no frame or no free memory.
 pub const NOTHING: i64 = -1;
 /// The result of a failure.
 pub const FAILED: i64 = -2;
@@ -26,7 +26,7 @@ fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
-/// Returns a handle of the value. After an error, stores the error and returns null.
+/// Returns a handle of the value in `result`. If `result` is an error, the function stores the error and returns null.
 pub fn or_null<T>(result: Result<T>) -> *mut T {
     match result {
         Ok(value) => Box::into_raw(Box::new(value)),
@@ -50,7 +50,7 @@ pub fn or_code(result: Result<Option<i64>>) -> i64 {
     }
 }
 
-/// Destroys the value of a handle; accepts null.
+/// Destroys the value of a handle; a null handle is allowed and has no effect.
 ///
 /// # Safety
 /// `handle` must come from [`or_null`], or be null, and must not be used after this call.
@@ -69,12 +69,13 @@ pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     CStr::from_ptr(text).to_str().context("reading a text from a caller in C")
 }
 
-/// The text of the last failure on this thread; valid until the next failure.
+/// Returns the text of the last failure on this thread, which is valid until the next failure.
 pub fn last_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().0.as_ptr())
 }
 
-/// The remedy for the last failure, or an empty text; valid until the next failure.
+/// Returns the remedy for the last failure on this thread, or an empty text if no remedy is known. The text is valid
+/// until the next failure.
 pub fn last_remedy() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().1.as_ptr())
 }

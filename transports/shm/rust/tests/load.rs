@@ -8,8 +8,8 @@ use std::time::Duration;
 use hopmeter_shm::{Consumer, Producer, WhenFull};
 use support::{LINK, number, ring, send};
 
-/// Starts a consumer thread, which returns the number of messages before the empty message. Each message must be intact
-/// and newer than the previous one.
+/// Starts a consumer thread, which returns the number of messages that it received before the empty message. The thread
+/// checks that each message is intact and newer than the previous message.
 fn reader(producer: &Producer, sleeps: bool) -> JoinHandle<u64> {
     let mut consumer = Consumer::connect(producer.address(), LINK, sleeps).unwrap();
     thread::spawn(move || {
@@ -77,8 +77,8 @@ fn consumers_come_and_go_while_messages_flow() {
     }
 }
 
-/// Starts a thread that joins 60 times and reads five messages each time. Every second time, the thread disconnects
-/// while it holds a message.
+/// Starts a thread that joins the ring 60 times and reads five messages each time. After every second visit, the thread
+/// disconnects while it still holds a message.
 fn visitor(address: String) -> JoinHandle<()> {
     thread::spawn(move || {
         for visit in 0..60 {

@@ -1,4 +1,5 @@
-//! Tests the ring between processes, some of which are killed. The test's own executable plays the other side.
+//! Tests the ring between processes, some of which are killed. The test's own executable also runs as the other
+//! process.
 
 mod support;
 
@@ -33,7 +34,7 @@ impl Other {
         Self { child, says }
     }
 
-    /// Returns the process's output after `mark`, and skips the lines of the test harness.
+    /// Returns the part of the process's output that follows `mark`, and skips the lines of the test harness.
     fn hear(&mut self, mark: &str) -> String {
         let mut line = String::new();
         while self.says.read_line(&mut line).unwrap() > 0 {
@@ -73,7 +74,7 @@ fn say(words: &str) {
     std::io::stdout().flush().unwrap();
 }
 
-/// Not a test, but the entry point of the other process, for which a test starts this executable.
+/// This function is not a test, but the entry point of the other process, for which a test starts this executable.
 #[test]
 fn the_other_process() {
     let (Ok(part), address) = (std::env::var(PART), std::env::var(ADDRESS).unwrap_or_default()) else { return };

@@ -1,5 +1,5 @@
-//! The C ABI of sender and receiver, for C++ and Python; `cpp/hopmeter_synthetic.h` describes these functions to their
-//! callers.
+//! The C ABI of sender and receiver, for C++ and Python; `cpp/hopmeter_synthetic.h` declares these functions and
+//! documents them for callers.
 
 use std::ffi::{CString, c_char, c_int};
 use std::time::Duration;
@@ -16,13 +16,14 @@ pub extern "C" fn hopmeter_synthetic_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The text of the last failure on this thread; valid until the next failure.
+/// Returns the text of the last failure on this thread, which is valid until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_synthetic_error() -> *const c_char {
     last_error()
 }
 
-/// The remedy for the last failure, or an empty text; valid until the next failure.
+/// Returns the remedy for the last failure on this thread, or an empty text if no remedy is known. The text is valid
+/// until the next failure.
 #[no_mangle]
 pub extern "C" fn hopmeter_synthetic_remedy() -> *const c_char {
     last_remedy()

@@ -4,7 +4,7 @@ use hopmeter_instrument::prelude::*;
 
 pub const DEPARTURE_BYTES: usize = size_of::<i64>();
 
-/// Writes the departure time at the end of a frame in the ring.
+/// Writes the departure time to the end of a frame in the ring.
 pub fn write_departure(frame: &mut [u8], departed_ns: i64) {
     let at = frame.len() - DEPARTURE_BYTES;
     frame[at..].copy_from_slice(&departed_ns.to_le_bytes());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A whole frame, header first.
 pub type Frame = Arc<Vec<u8>>;
 
-/// A frame that is not yet due. Frames are ordered by due time, then by insertion.
+/// A frame that is not yet due. Frames with the same due time are in insertion order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     due_ns: i64,
@@ -31,7 +31,7 @@ impl Held {
         self.waiting.push(Reverse(Waiting { due_ns, order: self.added, frame }));
     }
 
-    /// Returns when the first frame is due, or `i64::MAX` if there is none.
+    /// Returns when the first frame is due, or `i64::MAX` if the receiver holds no frames.
     pub fn first_due_ns(&self) -> i64 {
         self.waiting.peek().map_or(i64::MAX, |first| first.0.due_ns)
     }

@@ -86,7 +86,7 @@ impl Plan {
         (delay_us.max(0.0) * 1000.0).round() as i64
     }
 
-    /// Returns a random number from the jitter's distribution, at scale 1.
+    /// Returns a random number from the distribution of the jitter, for a jitter of scale 1.
     fn deviate(&self, seq: u64) -> f64 {
         match self.jitter {
             Jitter::Constant => 0.0,
@@ -115,7 +115,7 @@ fn nth(seq: u64, n: u64) -> bool {
     n > 0 && seq % n == n - 1
 }
 
-/// One step of SplitMix64, which spreads neighbouring numbers over the whole 64-bit range.
+/// Performs one step of SplitMix64, which spreads neighbouring numbers over the whole 64-bit range.
 fn mix(number: u64) -> u64 {
     let mut word = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((0..3).map(|seq| plan.delay_ns(seq)).collect::<Vec<_>>(), [100_000, 102_000, 104_000]);
     }
 
-    /// Tests in other languages also compute the plan, so these values must be the same in every language.
+    /// Tests in other languages also compute the plan, so the values in this test must be the same in every language.
     #[test]
     fn the_draws_are_those_of_the_readme() {
         let draws: Vec<f64> = (0..3).map(|seq| plan(Jitter::Uniform).uniform(seq, Draw::First)).collect();

@@ -20,11 +20,11 @@ pub struct Receiver {
     plan: Plan,
     held: Held,
     capacity: usize,
-    /// When a rate-limited link is free again.
+    /// When a link with a limited rate can carry the next frame.
     free_ns: i64,
-    /// The sample held back until the next sample has overtaken it.
+    /// A sample that the receiver holds back until the next sample has overtaken it.
     overtaken: Option<Planned>,
-    /// The end of the planned discovery. Samples that departed earlier are lost.
+    /// When the discovery that the plan simulates ends. Samples that departed before this time are lost.
     discovered_ns: i64,
 }
 
@@ -35,8 +35,8 @@ struct Planned {
 }
 
 impl Receiver {
-    /// Joins the ring of `link` at `address`. `may_sleep` states whether [`Self::next_frame`] will be called with
-    /// timeouts.
+    /// Joins the ring of `link` at the given address. `may_sleep` states whether the caller will pass timeouts to
+    /// [`Self::next_frame`].
     ///
     /// # Errors
     /// Fails if no sender of this link is at the address.
@@ -47,8 +47,8 @@ impl Receiver {
         Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None, discovered_ns })
     }
 
-    /// Waits at most `timeout` for a due frame, and returns the next due frame. With a timeout of zero, checks only
-    /// once.
+    /// Waits at most `timeout` until a frame is due, and returns the frame that is due next. If the timeout is zero,
+    /// the function checks only once.
     ///
     /// # Errors
     /// Fails if the sender wrote invalid values into the ring.
@@ -64,8 +64,8 @@ impl Receiver {
         }
     }
 
-    /// Sleeps until a frame arrives, a frame is nearly due or `end_ns` has passed. Shortly before a frame is due,
-    /// returns at once, so that the caller spins.
+    /// Sleeps until a frame arrives, a frame is nearly due or `end_ns` has passed. If a frame is nearly due, the
+    /// function returns at once, so that the caller spins.
     fn pause(&self, now_ns: i64, end_ns: i64) {
         let until_ns = end_ns.min(self.held.first_due_ns().saturating_sub(SPIN_NS));
         if now_ns >= until_ns {
@@ -77,7 +77,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the frames in transit fill the receiver's part of the queue; the rest of the queue is the ring.
+    /// Whether the frames in transit fill the receiver's part of the queue. The ring is the other part of the queue.
     fn is_full(&self) -> bool {
         self.held.len() >= self.capacity
     }

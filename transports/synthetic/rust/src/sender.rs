@@ -10,7 +10,7 @@ use hopmeter_shm::{Options, Producer, WhenFull};
 use crate::departure::{DEPARTURE_BYTES, write_departure};
 use crate::plan::Plan;
 
-/// The limits of a ring: its memory, and its number of frames.
+/// The maximum memory of a ring in bytes; `RING_FRAMES` is the maximum number of frames.
 const RING_BYTES: usize = 64 << 20;
 const RING_FRAMES: usize = 255;
 
@@ -54,8 +54,8 @@ impl Sender {
         unsafe { std::slice::from_raw_parts_mut(frame, HEADER_BYTES + payload_bytes) }
     }
 
-    /// Sends the frame in the reserved memory. If the plan stalls at this frame, sleeps afterwards, so that only later
-    /// frames are late.
+    /// Sends the frame in the reserved memory. If the plan contains a stall at this frame, the sender sleeps after
+    /// sending it, so that only later frames are late.
     ///
     /// # Panics
     /// Panics if no memory was reserved.

@@ -23,8 +23,8 @@ struct Tcp {
 }
 
 impl Tcp {
-    /// Sets the buffer sizes before connecting, because TCP then fixes its window scale. Accepted connections inherit
-    /// all options from the listening socket.
+    /// The buffer sizes are set before the socket connects, because TCP fixes its window scale when it connects.
+    /// Accepted connections inherit all options from the listening socket.
     fn socket(&self) -> Result<OwnedFd> {
         let socket = socket(AddressFamily::INET)?;
         sockopt::set_tcp_nodelay(&socket, true).context("setting TCP_NODELAY")?;

@@ -24,7 +24,7 @@ use thrift::transport::{
 pub struct Stack {
     framed: bool,
     compact: bool,
-    /// The size of the buffered transport's buffers; 0 selects the library's default.
+    /// The size of the buffered transport's buffers. The value 0 selects Thrift's default.
     buffer: usize,
 }
 
@@ -100,8 +100,8 @@ impl Channel {
         !self.progress.begun.load(Relaxed)
     }
 
-    /// Whether bytes of the next message were already read together with the last message. The framed transport reads
-    /// one frame at a time.
+    /// Whether bytes of the next message have already been read together with the previous message. The framed
+    /// transport always reads exactly one frame.
     pub fn has_buffered(&self) -> bool {
         !self.framed && self.progress.buffered.load(Relaxed) > 0
     }
@@ -117,14 +117,14 @@ impl Channel {
 struct Progress {
     /// Whether a part of a message has arrived.
     begun: AtomicBool,
-    /// The number of bytes that the transport has read, but not the protocol.
+    /// The number of bytes that the Thrift transport has read, but that the protocol has not read yet.
     buffered: AtomicUsize,
     ended: AtomicBool,
 }
 
 /// The reader below a Thrift transport. The socket's timeout applies only to the first bytes of a message; the reader
 /// waits for all further bytes of the message. A timeout is reported as a temporary end of the stream, because Thrift's
-/// buffered transport returns old bytes again after an error.
+/// buffered transport returns old bytes a second time after an error.
 struct Source {
     socket: Arc<OwnedFd>,
     progress: Arc<Progress>,

@@ -1,5 +1,5 @@
-//! The client of an rpc link. A call has a sending and a receiving half, so that starting a call does not wait for its
-//! reply.
+//! The client of an rpc link. Each call has a sending and a receiving half, so that a client can start a call without
+//! waiting for the reply.
 
 use std::thread;
 use std::time::Duration;

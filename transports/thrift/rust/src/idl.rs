@@ -1,5 +1,5 @@
-//! The messages and calls of `../../idl/hopmeter.thrift`, written like the Thrift compiler's code. The compiler's code
-//! is not used, because its clients wait for each reply. In this module, a call has a sending and a receiving half.
+//! The messages and calls of `../../idl/hopmeter.thrift`, written like the Thrift compiler's code. In this module, a
+//! call has a sending and a receiving half. The compiler's code is not used, because its clients wait for each reply.
 
 use thrift::protocol::{
     TFieldIdentifier, TInputProtocol, TMessageIdentifier, TMessageType, TOutputProtocol, TStructIdentifier, TType,
@@ -184,13 +184,13 @@ impl Call for Image {
     const METHOD: &'static str = "image";
 }
 
-/// The service's handler, which returns `None` if there is no answer.
+/// The service's handler, which returns `None` to leave a request unanswered.
 pub trait Service {
     fn answer_timing(&self, request: &Timing) -> Option<Timing>;
     fn answer_image(&self, request: &Image) -> Option<Image>;
 }
 
-/// Reads one request, lets the service answer it, and replies.
+/// Reads one request, calls the service, and sends the service's reply.
 pub fn process(service: &impl Service, input: Input<'_>, output: Output<'_>) -> Result<()> {
     let head = input.read_message_begin()?;
     let answered = match &*head.name {

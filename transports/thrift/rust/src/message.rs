@@ -28,7 +28,8 @@ pub trait Message: Call + Default + Send + 'static {
     /// Returns the frame's header, restored from the fields, and the payload.
     fn frame(&self) -> (Header, &[u8]);
 
-    /// Lets `fill` write a frame: the payload into the message's own field, the header into the other fields.
+    /// Lets `fill` write a frame: the payload into the payload field of the message, and the header into the other
+    /// fields.
     fn write(&mut self, payload_bytes: usize, fill: Fill<'_>, shape: Shape) {
         let mut header = [0; HEADER_BYTES];
         let payload = self.payload();
@@ -37,7 +38,7 @@ pub trait Message: Call + Default + Send + 'static {
         self.put(&header, shape);
     }
 
-    /// Passes the message's frame to `take`. The frame's bytes belong to the message.
+    /// Passes the message's frame to `take`. The bytes of this frame are borrowed from the message.
     fn read(&self, take: impl FnOnce(Received<'_>)) {
         let (header, payload) = self.frame();
         take(Received::parts(&header, payload));

@@ -45,7 +45,7 @@ impl Server for CallServer {
 }
 
 impl CallServer {
-    /// Returns which sockets are readable: first the listener, then the clients.
+    /// Returns which sockets are readable: the listener first, then the clients in their order.
     fn wait_ready_places(&self, timeout: Duration) -> Result<Vec<bool>> {
         let sockets = self.clients.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
         let listener = PollFd::new(&self.listener.socket, PollFlags::IN);
@@ -55,7 +55,7 @@ impl CallServer {
     }
 }
 
-/// Answers a client's requests. A disconnected client is not a failure on this side.
+/// Answers a client's requests. A client that has disconnected does not count as a failure.
 fn answer(client: &mut Channel, service: &impl Service) -> Result<()> {
     loop {
         match idl::process(service, client.input.as_mut(), client.output.as_mut()) {

@@ -24,7 +24,7 @@ impl Draft {
         Self(vec![0; link.frame_bytes.min(LARGEST)])
     }
 
-    /// Lets `fill` write a frame. Returns the frame as the parts of a datagram.
+    /// Lets `fill` write a frame. Returns the frame as the parts of one datagram.
     pub fn write(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<[&[u8]; 2]> {
         let (bytes, limit) = (HEADER_BYTES + payload_bytes, self.0.len());
         let frame = self.0.get_mut(..bytes).ok_or_else(|| {
@@ -36,10 +36,11 @@ impl Draft {
     }
 }
 
-/// Sends the concatenated parts as one datagram without waiting, to `place` or to the peer of a connected socket.
+/// Sends the concatenated parts as one datagram without waiting, to the address `place` or to the peer of a connected
+/// socket.
 ///
-/// An unreachable peer is not an error: its datagrams are lost. After a datagram to an unreachable peer, Linux reports
-/// an error instead of sending the next datagram, so the next datagram is sent again.
+/// If the peer cannot be reached, the datagram is lost, which is not an error. After a datagram to an unreachable peer,
+/// Linux reports an error instead of sending the next datagram, so this function sends the next datagram again.
 pub fn send_datagram(socket: &OwnedFd, parts: [&[u8]; 2], place: Option<&SocketAddrV4>) -> Result<Sent> {
     let (parts, mut control) = (parts.map(IoSlice::new), SendAncillaryBuffer::default());
     loop {
@@ -71,8 +72,8 @@ impl Inbox {
         Self { socket, places: places.clone(), blocks, timeout: ReceiveTimeout::default(), buffer }
     }
 
-    /// Receives one datagram, and returns the datagram and its sender. Drops a datagram that exceeds the link's largest
-    /// frame.
+    /// Receives one datagram, and returns the datagram and its sender. Drops a datagram that is larger than the link's
+    /// largest frame.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<(&[u8], Option<SocketAddrAny>)>> {
         let waits = self.blocks && !timeout.is_zero();
         if waits {

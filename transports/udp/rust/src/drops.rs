@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use hopmeter_instrument::prelude::lock;
 
-/// Linux reports nine values for a socket's memory; the last is the number of dropped datagrams (SK_MEMINFO_DROPS).
+/// The number of values that Linux reports for a socket's memory. The last value is the number of dropped datagrams
+/// (SK_MEMINFO_DROPS).
 const VALUES: usize = 9;
 const DROPS: usize = 8;
 
@@ -24,7 +25,7 @@ impl Drops {
         open.push(Arc::downgrade(socket));
     }
 
-    /// Adds the dropped datagrams of a socket that is about to close.
+    /// Adds the datagrams that a socket has dropped; call this function when the socket is about to close.
     pub fn close(&self, socket: Arc<OwnedFd>) {
         self.closed.fetch_add(dropped_by(&socket), Ordering::Relaxed);
     }

@@ -77,7 +77,7 @@ impl Places {
         Ok((socket, bound.port()))
     }
 
-    /// Opens a publisher's socket. Returns the socket, its address and its multicast group, if any.
+    /// Opens a publisher's socket. Returns the socket of a publisher, its address and its multicast group, if any.
     pub fn publisher(&self) -> Result<(OwnedFd, String, Option<SocketAddrV4>)> {
         let (socket, port) = self.bind_socket()?;
         if !self.multicast {

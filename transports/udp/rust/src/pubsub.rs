@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, recvfrom};
 use crate::datagrams::{Draft, Inbox, send_datagram};
 use crate::places::{Address, Places};
 
-/// How often a publisher checks for additional receivers after the expected ones have joined.
+/// How often a publisher checks for more receivers after the expected number has joined.
 const LOOK: Duration = Duration::from_millis(10);
 /// How often a receiver resends its token until a frame arrives.
 const REPEAT: Duration = Duration::from_millis(50);
@@ -47,7 +47,8 @@ impl UdpPublisher {
         !self.is_group && self.receivers.len() < self.expected
     }
 
-    /// Checks for additional receivers at intervals. Called after a send, so that the check delays no frame.
+    /// Checks for more receivers, but not more often than once per `LOOK`. The publisher calls this function after a
+    /// send, so that the check delays no frame.
     fn look(&mut self) {
         if !self.is_group && self.looked.elapsed() > LOOK {
             self.admit();
@@ -69,8 +70,8 @@ impl UdpPublisher {
     }
 }
 
-/// Sends a frame to all receivers. Returns busy if the socket's buffer is full at the first receiver; later receivers
-/// miss the frame in that case.
+/// Sends a frame to all receivers. Returns busy if the socket's buffer is full at the first receiver. If the buffer is
+/// full at a later receiver, this receiver misses the frame.
 fn send_to_all(socket: &OwnedFd, receivers: &[SocketAddrV4], frame: [&[u8]; 2]) -> Result<Sent> {
     for (index, receiver) in receivers.iter().enumerate() {
         if send_datagram(socket, frame, Some(receiver))? == Sent::Busy && index == 0 {
@@ -108,7 +109,8 @@ impl Publisher for UdpPublisher {
 
 pub struct UdpSubscriber {
     inbox: Inbox,
-    /// The token, which is sent to the publisher until a frame arrives. Empty if the publisher sends to a group.
+    /// The token, which is sent to the publisher until a frame arrives. Empty if the publisher sends to a multicast
+    /// group.
     token: String,
     asked: Instant,
 }

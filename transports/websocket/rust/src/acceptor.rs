@@ -14,7 +14,7 @@ use crate::connection::{Connection, Limits};
 /// The accepted connections that the link end has not yet taken.
 pub struct Guests {
     pub connections: Vec<Connection>,
-    /// An event that becomes readable when a connection has been accepted.
+    /// An event that becomes readable when the thread has accepted a connection.
     arrival: OwnedFd,
 }
 
@@ -43,7 +43,7 @@ impl Peers for Guests {
 
 pub struct Acceptor {
     pub address: String,
-    /// The same event as in the list of guests.
+    /// The event that the list of guests also contains.
     arrival: OwnedFd,
     attendant: Attendant<Guests>,
     _file: Option<SocketFile>,
@@ -69,7 +69,7 @@ impl Acceptor {
         PollFd::new(&self.arrival, PollFlags::IN)
     }
 
-    /// Takes the accepted connections, including their unsent bytes.
+    /// Removes and returns the accepted connections, including their unsent bytes.
     pub fn take(&self) -> Vec<Connection> {
         silence(&self.arrival);
         std::mem::take(&mut self.guests().connections)

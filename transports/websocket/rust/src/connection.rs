@@ -19,7 +19,7 @@ const LONGEST_GREETING: Duration = Duration::from_secs(5);
 /// How long a peer may accept no bytes of a partly sent message.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The limits of a connection, from the trial and its settings.
+/// The size and time limits of a connection, from the trial and its settings.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub frame_bytes: usize,
@@ -38,7 +38,7 @@ impl Limits {
 /// A connection that has completed its handshake.
 pub struct Connection {
     socket: WebSocket<Stream>,
-    /// Whether the peer has not yet accepted all bytes.
+    /// Whether the peer has not yet accepted all bytes that were sent to it.
     pub behind: bool,
     /// Whether the peer has disconnected.
     pub ended: bool,
@@ -64,8 +64,8 @@ impl Connection {
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
-    /// Sends a message, and keeps the bytes that a slow peer has not yet accepted. Silently discards messages to a
-    /// disconnected peer.
+    /// Sends a message, and keeps the bytes that a slow peer has not yet accepted. If the peer has disconnected,
+    /// silently discards the message.
     pub fn send(&mut self, message: Bytes) -> Result<()> {
         // tungstenite keeps the unwritten bytes.
         let sent = match self.socket.write(Message::Binary(message)) {
@@ -93,7 +93,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Returns the next message, if any. With `Some(timeout)`, sleeps in the socket until a message arrives.
+    /// Returns the next message, or `None` if no message has arrived. If `wait` is `Some(timeout)`, the function sleeps
+    /// in the socket until a message arrives.
     pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
         if let Some(timeout) = timeout {
             self.timeout.set(&self.socket.get_ref().socket, timeout)?;
@@ -117,18 +118,18 @@ impl Connection {
         Ok(None)
     }
 
-    /// Whether `receive` might return a message. The answer costs less than tungstenite's own check, which clears the
-    /// whole read buffer each time.
+    /// Whether `receive` could return a message without sleeping. This check costs less than tungstenite's own check,
+    /// which clears the whole read buffer each time.
     pub fn may_have_more(&self) -> bool {
         !self.drained || self.ended
     }
 
-    /// Records that the kernel has received bytes for this connection.
+    /// Records that the kernel has received bytes for this connection, so that the next `receive` reads them.
     pub fn look_again(&mut self) {
         self.drained = false;
     }
 
-    /// Returns the events after which to call `receive` or `flush`.
+    /// Returns the socket events for which the caller waits before it calls `receive` or `flush`.
     pub fn interest(&self) -> PollFd<'_> {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
         PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
@@ -146,7 +147,7 @@ struct Stream {
     socket: OwnedFd,
     /// Whether a read may sleep, at most for the time that `SO_RCVTIMEO` sets.
     waits: bool,
-    /// How long a write waits for room in the socket.
+    /// How long a write waits until the socket accepts bytes.
     patience: Option<Duration>,
 }
 
@@ -200,7 +201,7 @@ fn is_end(failure: &Failure) -> bool {
     }
 }
 
-/// The buffer for outgoing frames, which is reused after tungstenite has copied its content.
+/// The buffer for outgoing frames, which is reused after tungstenite has copied the buffer's content.
 #[derive(Default)]
 pub struct Outgoing {
     spare: BytesMut,

@@ -33,8 +33,8 @@ impl Client for CallClient {
         Ok(Sent::Accepted)
     }
 
-    /// First sends the unsent bytes of a partly sent request. The role waits for the reply in this call, so no other
-    /// call would send these bytes.
+    /// First sends the remaining bytes of a partly sent request. The role waits for the reply in `poll`, so no other
+    /// method can send these bytes.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         let mut left = timeout;
         if self.connection.behind {

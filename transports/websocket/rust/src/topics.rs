@@ -70,7 +70,8 @@ impl Subscriber for TopicSubscriber {
     }
 }
 
-/// Passes on the next message of a connection. Call this function only if the link end waits for no other connection.
+/// Passes on the next message of a connection. Call this function only if the link end waits for no connection other
+/// than this one.
 pub fn receive(connection: &mut Connection, spins: bool, timeout: Duration, take: Take<'_>) -> Result<usize> {
     let looks = spins || timeout.is_zero();
     if looks && !connection.may_have_more() && !wait_ready(&mut [connection.interest()], Duration::ZERO)? {

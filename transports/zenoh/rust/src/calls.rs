@@ -15,7 +15,7 @@ use crate::sessions::Listening;
 use crate::topics::{drain, until_dropped};
 use crate::{Zenoh, key};
 
-/// The text with which zenoh ends an unanswered query.
+/// The error text with which zenoh ends an unanswered query.
 const TIMED_OUT: &[u8] = b"Timeout";
 
 /// The client, which receives the replies to all its calls in one channel.
@@ -51,7 +51,8 @@ impl CallClient {
         self.querier.get().payload(request).callback(keep).wait().context("asking with zenoh")
     }
 
-    /// Passes a reply on, and returns the number of frames. A query or reply that zenoh dropped counts as a lost call.
+    /// Passes a reply on, and returns the number of frames that were passed on. A query or reply that zenoh dropped
+    /// counts as a lost call.
     fn hand_over(&self, reply: Reply, take: Take<'_>) -> Result<usize> {
         match reply.into_result() {
             Ok(sample) => {
@@ -93,7 +94,7 @@ impl Client for CallClient {
 
 /// The server of an rpc link.
 pub struct CallServer {
-    /// `None` if the server uses a callback.
+    /// The channel of requests, or `None` if the server uses a callback.
     queryable: Option<Queryable<FifoChannelHandler<Query>>>,
     key: String,
     memory: Memory,

@@ -22,7 +22,7 @@ pub enum SharedMemory {
 }
 
 impl SharedMemory {
-    /// Whether frames of this size should go through shared memory.
+    /// Whether frames of the given size should go through shared memory.
     pub fn is_used_for(self, frame_bytes: usize) -> bool {
         self == Self::Loan || (self == Self::Auto && frame_bytes >= COPIED_FROM_BYTES)
     }
@@ -55,7 +55,7 @@ impl Memory {
         Ok(Self::Shared(Box::new(provider)))
     }
 
-    /// Lets `fill` write a frame, and calls `put` to send it. Returns busy if all memory is in use.
+    /// Lets `fill` write a frame, and calls `put` to send it. Returns busy if all shared memory is in use.
     #[inline]
     pub fn send(&self, payload_bytes: usize, fill: Fill<'_>, put: impl FnOnce(ZBytes) -> Result<()>) -> Result<Sent> {
         let Some(frame) = self.frame(payload_bytes, fill)? else { return Ok(Sent::Busy) };
@@ -73,7 +73,7 @@ impl Memory {
         Ok(Sent::Accepted)
     }
 
-    /// Returns a frame that `fill` has written, or `None` if all memory is in use.
+    /// Returns a frame that `fill` has written, or `None` if all shared memory is in use.
     fn frame(&self, payload_bytes: usize, fill: Fill<'_>) -> Result<Option<ZBytes>> {
         let length = HEADER_BYTES + payload_bytes;
         match self {
@@ -94,7 +94,8 @@ impl Memory {
     }
 }
 
-/// Released buffers for reuse. New memory for each large frame would cost a page fault every 4 KiB.
+/// Released buffers for reuse. The memory is reused, because new memory for each large frame costs a page fault every 4
+/// KiB.
 #[derive(Default)]
 pub struct Pool(Mutex<Vec<Vec<u8>>>);
 
@@ -147,8 +148,8 @@ impl Arrivals {
         hand_over(Received::split(&message.to_bytes()).with_native(message))
     }
 
-    /// Returns how the received frames travelled, and any difference from the settings. The first few frames arrive
-    /// before both sides know each other's shared memory.
+    /// Returns how the received frames travelled, and any difference from the settings. The first few frames do not use
+    /// shared memory, because they arrive before both sides know each other's shared memory.
     pub fn facts(&self, way: &str, expected: bool) -> Vec<(String, String)> {
         let (frames, shared) = (self.frames.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
         if frames == 0 {

@@ -73,7 +73,7 @@ impl Zenoh {
 
 impl Drop for Zenoh {
     /// Removes the shared memory that zenoh's sessions leave behind. All shared memory that this process has mapped
-    /// belongs to this trial, and the peers have finished measuring.
+    /// belongs to this trial, and the peers have finished measuring, so nobody else needs it.
     fn drop(&mut self) {
         if self.shared_memory != SharedMemory::Off {
             frames::remove_mapped_segments();

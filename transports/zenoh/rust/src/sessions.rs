@@ -1,8 +1,9 @@
 //! The sessions of a node and their peers.
 //!
 //! A zenoh session needs its peers' addresses when the session opens, but a node learns these addresses one at a time.
-//! The binding ends of a node therefore share one listening session, and the node's connecting ends share one session
-//! per address. If the address is the node's own, the ends connect within the listening session, without a socket.
+//! The binding ends of a node share one listening session, and the node's connecting ends share one session per
+//! address. If the address is the node's own address, the link ends connect within the listening session, without a
+//! socket.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -60,7 +61,7 @@ impl Sessions {
         })
     }
 
-    /// Returns the session for a binding end.
+    /// Returns the session for a link end that binds.
     pub fn listening_session(&self) -> Result<Listening> {
         if self.sharing == Sharing::Own {
             return self.listen();
@@ -72,7 +73,7 @@ impl Sessions {
         Ok(listening.insert(self.listen()?).clone())
     }
 
-    /// Returns the session for a connecting end.
+    /// Returns the session for a link end that connects.
     pub fn connected_session(&self, address: &str) -> Result<Session> {
         if let Some(own) = lock(&self.listening).as_ref().filter(|own| own.address == address) {
             return Ok(own.session.clone());

@@ -13,7 +13,8 @@ use crate::frames::{Arrivals, Memory};
 use crate::sessions::Listening;
 use crate::{Zenoh, key};
 
-/// The publisher of a pubsub link. The field `publisher` must be dropped before its session, as in the types below.
+/// The publisher of a pubsub link. The field `publisher` must be dropped before its session; this also applies to the
+/// types below.
 pub struct TopicPublisher {
     publisher: pubsub::Publisher<'static>,
     memory: Memory,
@@ -100,7 +101,8 @@ pub fn subscribe(zenoh: &Zenoh, link: &Link, on_frame: OnFrame) -> Result<Box<dy
     Ok(until_dropped(session, move || subscriber.undeclare().wait_callbacks().wait()))
 }
 
-/// Returns a subscriber or queryable with a callback on zenoh's own thread. `undeclare` waits for the last callback.
+/// Returns a subscriber or queryable with a callback on zenoh's own thread. When the returned value is dropped,
+/// `undeclare` waits for the last callback.
 pub fn until_dropped(
     session: Session,
     undeclare: impl FnOnce() -> zenoh::Result<()> + Send + 'static,

@@ -62,7 +62,7 @@ impl Transport for Zeromq {
     }
 }
 
-/// Returns the ZeroMQ message of a frame. Fails if another library received the frame.
+/// Returns the ZeroMQ message of a frame. Fails if the frame was received by another library.
 fn native<'a>(received: &Received<'a>) -> Result<&'a Message> {
     received.native_as().ok_or_else(|| Error::new("ZeroMQ forwards only messages that it has received"))
 }

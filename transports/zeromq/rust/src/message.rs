@@ -1,5 +1,5 @@
-//! ZeroMQ's messages, through the C functions. The crate's own `Message` cannot share its bytes, zeroes its memory,
-//! cannot use a pool, and is lost if a send would block.
+//! ZeroMQ's messages, through the C functions. The `Message` of the crate zmq cannot share its bytes, zeroes its
+//! memory, cannot use a pool, and is lost if a send would block.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -10,8 +10,8 @@ use zmq_sys::zmq_msg_t;
 
 use crate::pool::{Frame, give_back};
 
-/// A message that ZeroMQ frees when the last message with these bytes is dropped. The crate declares `zmq_msg_t` without
-/// the alignment that libzmq requires.
+/// A message with shared bytes, which ZeroMQ frees when the last message with these bytes is dropped. The crate zmq-sys
+/// declares `zmq_msg_t` without the alignment that libzmq requires.
 #[repr(C, align(8))]
 pub struct Message(UnsafeCell<zmq_msg_t>);
 
@@ -32,7 +32,8 @@ impl Message {
         Self::init(|message| unsafe { zmq_sys::zmq_msg_init_size(message, bytes) })
     }
 
-    /// Returns a message that uses the first bytes of a frame. ZeroMQ returns the frame to its pool.
+    /// Returns a message that uses the first bytes of a pool's frame. When ZeroMQ frees the message, it returns the
+    /// frame to its pool.
     pub fn in_frame(mut frame: Box<Frame>, bytes: usize) -> zmq::Result<Self> {
         let data = frame.bytes_mut()[..bytes].as_mut_ptr().cast();
         let frame = Box::into_raw(frame).cast();

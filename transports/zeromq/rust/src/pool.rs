@@ -1,5 +1,5 @@
-//! Memory for large messages, as in the C++ adapter (`../../cpp/pool.hpp`). Without a pool, each message would use new
-//! pages, and each page costs a page fault. Frames begin half a page after a page boundary.
+//! Memory for large messages, as in the C++ adapter (`../../cpp/pool.hpp`). Without a pool, each message uses new
+//! pages, and each new page costs a page fault. Frames begin half a page after a page boundary.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, Weak};
@@ -13,7 +13,7 @@ const PAGE_BYTES: usize = 4096;
 const LEAD_BYTES: usize = PAGE_BYTES / 2;
 
 /// The frames of one link end. Each message owns its frame until ZeroMQ has sent the message, so the pool may be
-/// dropped first.
+/// dropped before its frames.
 pub struct Pool {
     state: Arc<Mutex<State>>,
     frame_bytes: usize,
@@ -31,7 +31,8 @@ impl Pool {
         Self { state: Arc::default(), frame_bytes }
     }
 
-    /// Returns the last released frame or a new frame, or `None` if ZeroMQ holds the maximum number of frames.
+    /// Returns the frame that was released last, or a new frame. Returns `None` if ZeroMQ holds the maximum number of
+    /// frames.
     pub fn take(&self) -> Option<Box<Frame>> {
         let mut state = lock(&self.state);
         if state.free.is_empty() && state.allocated < (BUDGET_BYTES / self.frame_bytes).max(4) {

@@ -22,7 +22,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// How the bytes travel, for the fact `path`.
+    /// Returns how the bytes travel, which the result reports as the fact `path`.
     pub fn path(self, setup: &Setup) -> String {
         match self {
             Self::Ipc => "Unix sockets".into(),
@@ -55,12 +55,12 @@ impl Socket {
         Ok(Self { socket, _file: None, address: String::new(), pool, spins, timeout_ms: -1 })
     }
 
-    /// The crate's socket, for options of a single kind of socket.
+    /// Returns the socket of the crate zmq, on which options for a single kind of socket can be set.
     pub fn raw(&self) -> &zmq::Socket {
         &self.socket
     }
 
-    /// Sets whether a publisher with a full queue refuses messages, because the crate has no function for this option.
+    /// Sets whether a publisher with a full queue refuses messages; the crate zmq has no function for this option.
     pub fn set_nodrop(&mut self, nodrop: bool) -> zmq::Result<()> {
         let value = i32::from(nodrop);
         let (option, size) = (zmq_sys::ZMQ_XPUB_NODROP as i32, size_of_val(&value));
@@ -105,14 +105,14 @@ impl Socket {
         Ok(self)
     }
 
-    /// Sends a new frame, preceded by a route, if any.
+    /// Sends a new frame. If there is a route, sends the route before the frame.
     pub fn send_after(&mut self, route: Option<&Message>, payload_bytes: usize, fill: Fill<'_>) -> zmq::Result<Sent> {
         let Some(mut message) = self.allocate(HEADER_BYTES + payload_bytes)? else { return Ok(Sent::Busy) };
         fill.write(FrameMut::split(message.bytes_mut()));
         self.dispatch(message, route)
     }
 
-    /// Sends a reference to a received message, preceded by a route, if any.
+    /// Sends a reference to a received message. If there is a route, sends the route before the message.
     pub fn forward_after(&mut self, route: Option<&Message>, message: &Message) -> zmq::Result<Sent> {
         self.dispatch(message.share()?, route)
     }
@@ -124,8 +124,8 @@ impl Socket {
         self.pool.take().map(|frame| Message::in_frame(frame, bytes)).transpose()
     }
 
-    /// Sends a copy of the route and then the message. The original route stays available, because a busy reply is sent
-    /// again later.
+    /// Sends a copy of the route and then the message. The original route stays available, because a reply that was
+    /// busy is sent again later with this route.
     fn dispatch(&mut self, mut message: Message, route: Option<&Message>) -> zmq::Result<Sent> {
         let routed = route.map_or(Ok(()), |route| route.share()?.send(&mut self.socket, true));
         match routed.and_then(|()| message.send(&mut self.socket, false)) {
@@ -148,7 +148,7 @@ impl Socket {
         }
     }
 
-    /// Sets the time limit of receiving only if the limit has changed, which is rare.
+    /// Sets the time limit of receiving, but only if the limit has changed, which is rare.
     fn set_timeout(&mut self, timeout: Duration) -> zmq::Result<()> {
         let ms = i32::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
         if ms != self.timeout_ms {
@@ -159,7 +159,7 @@ impl Socket {
     }
 }
 
-/// Sets the options that all kinds of sockets have. ZeroMQ closes a connection after a message above the size limit.
+/// Sets the options that a socket of any type needs. ZeroMQ closes a connection after a message above the size limit.
 fn prepare(socket: &zmq::Socket, hwm: i32, link: &Link) -> zmq::Result<()> {
     socket.set_sndhwm(hwm)?;
     socket.set_rcvhwm(hwm)?;
@@ -167,7 +167,8 @@ fn prepare(socket: &zmq::Socket, hwm: i32, link: &Link) -> zmq::Result<()> {
     socket.set_maxmsgsize(link.frame_bytes as i64)
 }
 
-/// The file of an `ipc` socket. ZeroMQ removes only files that it has named itself.
+/// The file of an `ipc` socket. This type removes the file when it is dropped, because ZeroMQ removes only files that
+/// it has named itself.
 struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {

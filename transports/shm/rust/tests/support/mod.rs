@@ -14,7 +14,7 @@ pub fn join(producer: &Producer) -> Consumer {
     Consumer::connect(producer.address(), LINK, false).unwrap()
 }
 
-/// Sends a frame in which every 8 bytes contain `number`. Returns whether the ring had room.
+/// Sends a frame in which every 8 bytes contain `number`. Returns whether the ring had room for the frame.
 pub fn send(producer: &mut Producer, payload_bytes: usize, number: u64) -> bool {
     let Some(mut loan) = producer.loan(payload_bytes).unwrap() else { return false };
     let (header, payload) = loan.frame();
@@ -34,14 +34,14 @@ pub fn number(header: &[u8], payload: &[u8]) -> u64 {
     first
 }
 
-/// Returns all available frames, as their numbers.
+/// Reads all available frames, and returns the number that each frame contains.
 pub fn drain(consumer: &mut Consumer) -> Vec<u64> {
     let mut seen = Vec::new();
     while consumer.receive(|header, payload| seen.push(number(header, payload))).unwrap() {}
     seen
 }
 
-/// Waits until `holds` returns true, which depends on another thread or process.
+/// Waits until `holds` returns true, which depends on the progress of another thread or process.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
