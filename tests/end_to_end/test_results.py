@@ -33,7 +33,9 @@ cpu_percent_mean cpu_samples voluntary_switches_per_message involuntary_switches
 loopback_bytes_per_message rss_peak_mb floor_us times_floor library_version group rank_low rank_high ratio_to_best
 ratio_to_best_low ratio_to_best_high rounds stopped_early
 """
-FIGURES = "response service hop roundtrip encode decode gather server copy overhead excess reaction data_age"
+FIGURES = (
+    "response service hop roundtrip encode decode gather server copy overhead excess reaction data_age first_message"
+)
 STATISTICS = (
     "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count "
     "p50_low_us p50_high_us p99_low_us p99_high_us p999_low_us p999_high_us"
