@@ -29,14 +29,20 @@ class LeakWatch:
     def __init__(self, run: str, folder: Path) -> None:
         self._marks = (run, folder.name)
         self._folder = folder
+        self._own = {folder, CHECKOUT}
+        """The folders whose files are no leaks."""
         self._before = set(_entries())
         self._began = time.time() - CLOCK_S
         self._opened: set[Path] = set()
 
+    def permit(self, folder: Path) -> None:
+        """Ignore files in another folder, which somebody else removes."""
+        self._own.add(folder)
+
     def record(self, pid: int) -> None:
         """Record the open files of a process and its children; must be called before the process exits."""
         for each in (pid, *_children(pid)):
-            self._opened.update(path for path in open_files(each) if not {self._folder, CHECKOUT} & set(path.parents))
+            self._opened.update(path for path in open_files(each) if not self._own & set(path.parents))
 
     def leaks(self) -> list[str]:
         """Return everything that remains after a grace period, or an empty list."""

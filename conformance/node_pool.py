@@ -147,10 +147,11 @@ class NodePool:
 
     def _ensure_broker(self, manifest: Manifest, settings: dict[str, Any]) -> None:
         """Start the transport's broker for the first node of a test; the test's other nodes use the same broker."""
-        if self.nodes or self._broker.has(manifest, settings):
-            return
-        self.end()
-        self._broker.start(manifest, settings)
+        if not self.nodes and not self._broker.has(manifest, settings):
+            self.end()
+            self._broker.start(manifest, settings)
+        if self._broker.log:
+            self.watch.permit(self._broker.log.parent)
 
     def _start(self, manifest: Manifest, language: str, host: Host | None) -> ScriptedNode:
         command = node_command(manifest, language)

@@ -38,7 +38,7 @@ def test_a_line_that_somebody_else_has_sent_ends_the_conversation() -> None:
     with own, theirs:
         channel = SocketChannel(own, Handshake(b"s" * 32, make_nonce(), make_nonce()).codes("agent"))
         theirs.sendall(b'{"say":"ask","id":1,"do":"ping"}\n')
-        with pytest.raises(ChannelError, match="changed"):
+        with pytest.raises(ChannelError, match="altered"):
             channel.receive()
 
 
