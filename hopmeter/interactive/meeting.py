@@ -134,8 +134,8 @@ def connect_to_peer(
 ) -> Iterator[Peer]:
     """Connect to the other command as soon as it listens, and stay connected until the `with` block ends.
 
-    `host` is the name that plans use for the peer's host, and `told` describes this command to the peer. If the peer is
-    busy with another coordinator, this command waits without a timeout, and calls `on_busy` once. Raises
+    `host` is the name of the peer's host in plans. The peer receives `told`, which describes this command. If the peer
+    is busy with another coordinator, this command waits without a timeout, and calls `on_busy` once. Raises
     PeerMissingError if no command listens in time, HostError if the peer is unusable, or InterruptedRunError on Ctrl-C.
     """
     given = check_own(point.host) if point.host else ""

@@ -111,8 +111,8 @@ class Absence:
 
 
 def find_pairs(publisher: Side, listener: Side, one_machine: bool) -> dict[StudyCase, Absence | None]:
-    """Return all combinations of the requested transports and plugins, first those that the publisher requested. The
-    value of each combination is the reason why it cannot be measured, or None if it can be measured."""
+    """Return all combinations of the requested transports and plugins. The publisher's requests come first. Each
+    combination maps to the reason why it cannot be measured, or to None if it can be measured."""
     transports = dict.fromkeys([*publisher.transports, *listener.transports])
     plugins = dict.fromkeys([*publisher.plugins, *listener.plugins])
     sides = {LISTENER: listener, PUBLISHER: publisher}

@@ -307,8 +307,8 @@ class Manifest(Strict):
         ]
 
     def network_settings(self, given: Collection[str] = ()) -> dict[str, Value]:
-        """Return the settings that let messages reach another machine, without those that the user has already
-        given."""
+        """Return the settings that let messages reach another machine. Settings in `given`, which the user has already
+        set, are omitted."""
         return {name: value for name, value in (self.network or {}).items() if name not in given}
 
     def why_local(self, settings: Mapping[str, Value]) -> str:

@@ -150,8 +150,8 @@ def readiness_with_codecs(manifest: Manifest, codecs: Sequence[str]) -> Readines
 def describe(
     manifest: Manifest, language: str, command: Sequence[str], variables: Mapping[str, str] | None = None
 ) -> Readiness:
-    """Start a node with `command`, and return its readiness. `variables` contains environment variables that the node
-    gets in addition to those that all nodes get.
+    """Start a node with `command`, and return its readiness. All nodes get the same environment
+    variables, and this node also gets `variables`.
 
     The description that the node prints is not cached.
     """

@@ -196,8 +196,8 @@ class Flow:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Return the names of the flows that cause messages of this flow, including those that `latest`, `during` and
-        `returns` name."""
+        """Return the names of the flows that cause messages of this flow. The keys `after`, `latest`, `during` and
+        `returns` name these flows."""
         return (*self.after, *filter(None, (self.latest, self.during, self.returns)))
 
     def joins(self, before: str, after: str) -> bool:

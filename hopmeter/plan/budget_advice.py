@@ -25,7 +25,7 @@ def fewer_cells(made: Plan, budget_s: float, cost: Cost) -> str:
 
 
 def _own_cells(made: Plan) -> list[Cell]:
-    """Return the cells that the user requested, without those that serve only as floors."""
+    """Return the cells that the user requested. Cells that serve only as floors are omitted."""
     floors = {cell.comparison.floor for cell in made.runnable}
     named = set(made.scenario.transport or []) | {name for case in made.scenario.case for name in case.transport or []}
     return [cell for cell in made.runnable if cell.id not in floors or cell.axes.transport in named]

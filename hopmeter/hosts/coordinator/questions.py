@@ -65,12 +65,12 @@ class BusyAgents:
         self._connections: dict[int, Connection] = {}
 
     def add(self, connection: Connection) -> None:
-        """Add a connection to those that `read` waits for."""
+        """Let `read` also wait for this connection."""
         self._connections[connection.channel.fileno()] = connection
         self._poll.register(connection.channel, select.POLLIN)
 
     def remove(self, connection: Connection) -> None:
-        """Remove a connection from those that `read` waits for."""
+        """Let `read` no longer wait for this connection."""
         if self._connections.pop(connection.channel.fileno(), None):
             self._poll.unregister(connection.channel)
 

@@ -168,7 +168,7 @@ class LineChannel:
 
 
 def _poll(wanted: dict[int, int], most_s: float) -> dict[int, int]:
-    """Wait for the given file descriptors, and return those that are ready, with their events. `poll` is used because
+    """Wait for the given file descriptors, and return the ready descriptors with their events. `poll` is used because
     `select.select` does not support descriptors above 1023."""
     poll = select.poll()
     for descriptor, events in wanted.items():

@@ -80,8 +80,8 @@ def _is_above(folder: Path, paths: Sequence[Path]) -> bool:
 def put_files(folder: Path, told: Mapping[str, Any], file: Callable[[str], Path]) -> str:
     """Write the schema files of a message to a directory, and return the argument for `hopmeter build --message`.
 
-    `file` is a function that takes the hash of a received file and returns its path. Raises ValueError if `told`, the
-    other host's description of the message, is malformed.
+    The function `file` maps the hash of a received file to the file's path. The other host describes the message in
+    `told`. Raises ValueError if `told` is malformed.
     """
     text, files = value_checks.text(told, "text"), value_checks.texts(told, "files")
     if not files:
