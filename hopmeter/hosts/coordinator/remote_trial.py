@@ -73,7 +73,7 @@ class RemoteTrial:
             self._is_begun = True
             connection.listen(self._run, self._hear)
             names = [each.name for each in self._manifests]
-            keys = {"credentials": self._credentials} if any(self._credentials) else {}
+            keys: dict[str, Any] = {"credentials": self._credentials} if any(self._credentials) else {}
             self._earlier.append(connection.post("start-trial", trial=self._run, transports=names, **keys))
         return connection.post(do, patience_s, trial=self._run, **more)
 

@@ -47,7 +47,7 @@ def _make_curve_keys(_: Iterable[str]) -> dict[str, bytes]:
     """Return two CurveZMQ key pairs: one for all servers and one for all clients. A key has 32 bytes."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-    files = {}
+    files: dict[str, bytes] = {}
     for name in ("server", "client"):
         key = X25519PrivateKey.generate()
         files |= {f"{name}.public": key.public_key().public_bytes_raw(), f"{name}.secret": key.private_bytes_raw()}
