@@ -195,6 +195,12 @@ def _sockets(kind: str, language: str, limit: float | None) -> tuple[Row, Row]:
     )
 
 
+def _connections(kind: str) -> Row:
+    peer = Bare(Script("connections.py", "multiprocessing"), (*COMMON, kind))
+    settings: Axes = {} if kind == "connection" else {"kind": kind}
+    return Row("multiprocessing", "python", "bare", peer, {**CALL, "wait": "block"}, settings)
+
+
 def _queues(language: str, limit: float | None) -> tuple[Row, Row]:
     # A message has at most 8192 bytes, so there is no row for large frames.
     alike, plain = (Bare(MQ, (way, *COMMON)) for way in ("alike", "plain"))
@@ -277,6 +283,7 @@ LIMITED = (
     ),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
     *_pipes(),
+    *map(_connections, ("connection", "shared_memory")),
     *(_zeromq(language, endpoint) for language in ("rust", "c++") for endpoint in ZEROMQ),
     *(
         row

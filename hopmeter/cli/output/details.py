@@ -60,8 +60,7 @@ def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readines
 def _settings(settings: Mapping[str, Setting]) -> Table:
     table = _table("name", "default", "allowed", "meaning")
     for name, setting in settings.items():
-        choices = (f"{choice}: {words}." for choice, words in setting.choice_help.items())
-        help_text = " ".join((setting.help, *choices, *_where(setting)))
+        help_text = " ".join((setting.help, *_where(setting)))
         table.add_row(name, humanize.setting(setting.default), _allowed_values(setting), help_text)
     return table
 

@@ -22,7 +22,6 @@ from hopmeter.manifest.readiness import environment
 from hopmeter.manifest.tables.broker import BrokerTable, fill, find_program, without_secret
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.failures import TrialFailedError
-from hopmeter.runtime.processes.credentials import FOLDER as CREDENTIALS
 from hopmeter.runtime.processes.stops import is_stopped
 from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kill_group, reading
 
@@ -51,11 +50,6 @@ class BrokerContext:
     """The address on which the broker listens."""
     anonymous: bool = False
     """Whether the broker also accepts clients without its password. Such clients are not hopmeter nodes."""
-
-    @property
-    def credentials(self) -> Path:
-        """Return the folder with the broker's keys, which is next to the folder of the broker's files."""
-        return self.directory.parent / CREDENTIALS
 
 
 class BrokerProcess:
@@ -139,10 +133,7 @@ class BrokerProcess:
         places |= {"jars": self._told.jars} if self._told.maven else {}
         text = without_secret(text) if self._ground.anonymous else text
         access = {name: word.choose(self._ground.anonymous) for name, word in self._told.access.items()}
-        settings = {name: _in_words(value) for name, value in self._ground.settings.items()}
-        texts = {name: by.get(settings.get(name, ""), "") for name, by in self._told.setting_texts.items()}
-        places |= {"credentials": self._ground.credentials}
-        words = {**settings, **texts, **places, **access, "run": self._ground.run}
+        words = {**self._ground.settings, **places, **access, "run": self._ground.run}
         return fill(text, {name: _in_words(value) for name, value in words.items()})
 
     def _prove(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from hopmeter.plan.spec import TransportContext
 from hopmeter.runtime.processes.background_load import BackgroundLoad
 from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.runtime.processes.cpu import CpuSampler, Steal
-from hopmeter.runtime.processes.credentials import write_credentials
 from hopmeter.runtime.processes.host import BrokerOrder, Step, Usage
 from hopmeter.runtime.processes.node import LocalNode, Start
 from hopmeter.runtime.processes.stops import StopWatch
@@ -31,12 +30,7 @@ class LocalTrial:
     """The part of a trial that runs on this machine."""
 
     def __init__(
-        self,
-        folder: Path,
-        run: str,
-        manifests: Sequence[Manifest],
-        on_open_files: Callable[[], None],
-        credentials: Sequence[Mapping[str, bytes]] = (),
+        self, folder: Path, run: str, manifests: Sequence[Manifest], on_open_files: Callable[[], None]
     ) -> None:
         self.folder, self._run, self._manifests = folder, run, manifests
         self._on_open_files = on_open_files
@@ -46,8 +40,6 @@ class LocalTrial:
             {key: each.open_leftovers[key] for each in manifests for key in each.open_leftovers}
         )
         self.sites = [self._make_transport_context(number, each) for number, each in enumerate(manifests)]
-        for site, files in zip(self.sites, credentials, strict=False):
-            write_credentials(site.directory, files)
         self.nodes: list[LocalNode] = []
         self.brokers: list[BrokerProcess] = []
         self._ends = ExitStack()
@@ -165,11 +157,9 @@ class ThisHost:
         self._trials: list[LocalTrial] = []
         self._background: BackgroundLoad | None = None
 
-    def trial(
-        self, run: str, manifests: Sequence[Manifest], credentials: Sequence[Mapping[str, bytes]] = ()
-    ) -> LocalTrial:
+    def trial(self, run: str, manifests: Sequence[Manifest]) -> LocalTrial:
         """Prepare a trial and its directories."""
-        self._trials.append(LocalTrial(self._ground.trial(), run, manifests, self.note_alive, credentials))
+        self._trials.append(LocalTrial(self._ground.trial(), run, manifests, self.note_alive))
         return self._trials[-1]
 
     def start_background(self, load: Load, log: Path) -> BackgroundLoad:

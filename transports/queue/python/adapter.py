@@ -8,9 +8,9 @@ from typing import Any
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import AdapterError, Link, Setup
 
-from .piped import PipePublisher, PipeSubscriber
+from ..._multiprocessing.python.piped import PipePublisher, PipeSubscriber
+from ..._multiprocessing.python.segments import SegmentPublisher, SegmentSubscriber
 from .queues import QueuePublisher, QueueSubscriber, SimpleQueueSubscriber
-from .segments import SegmentPublisher, SegmentSubscriber
 from .threads import Channels, ThreadPublisher, ThreadSubscriber
 
 KINDS: dict[str, tuple[Any, Any]] = {

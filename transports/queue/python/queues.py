@@ -18,8 +18,8 @@ from typing import Any
 
 from hopmeter.node.contract import Link, Setup, Take
 
-from .ends import Subscriber, Writer, WriterOutlet
-from .publishing import Publisher, waiting_limit
+from ..._multiprocessing.python.ends import Subscriber, Writer, WriterOutlet
+from ..._multiprocessing.python.publishing import Publisher, waiting_limit
 
 SEMAPHORE = 1
 GREETING_S = 5

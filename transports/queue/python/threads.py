@@ -8,8 +8,8 @@ from typing import Any
 
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup
 
-from .ends import Subscriber
-from .publishing import waiting_limit
+from ..._multiprocessing.python.ends import Subscriber
+from ..._multiprocessing.python.publishing import waiting_limit
 
 AnyQueue = queue.Queue[Any] | queue.SimpleQueue[Any]
 

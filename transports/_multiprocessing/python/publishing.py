@@ -12,6 +12,8 @@ from typing import Any, Protocol
 from hopmeter.node.buffers import FrameBuffer
 from hopmeter.node.contract import Fill, Link, Setup
 
+from . import keys
+
 WAITING_BYTES = 256 << 20
 
 
@@ -38,11 +40,15 @@ class Reception:
     so they connect through a `Reception`.
     """
 
-    def __init__(self, setup: Setup, link: Link) -> None:
+    def __init__(self, setup: Setup, link: Link, keyed: bool = False) -> None:
+        """Bind the link end. With `keyed`, peers must prove that they know the authkey."""
         self.address = str(Path(setup.directory, f"{link.name}.mp"))
         self.setup, self.link = setup, link
+        self._key = keys.create(self.address) if keyed else None
         self._listener = Listener(self.address, "AF_UNIX", backlog=128)
         self._arrived: deque[Outlet] = deque()
+        self.joined = threading.Event()
+        """Set whenever a receiver has joined."""
         self._outlets: list[Outlet] = []
         self._closing = False
         self._thread = threading.Thread(target=self._accept, name="accept", daemon=True)
@@ -56,8 +62,11 @@ class Reception:
             connection = self._listener.accept()
             if self._closing:
                 return connection.close()
-            with contextlib.suppress(OSError, EOFError):  # the receiver may have disconnected meanwhile
+            # The receiver may have disconnected meanwhile, or may not know the key.
+            with contextlib.suppress(OSError, EOFError, keys.AuthenticationError):
+                keys.check(connection, self._key)
                 self._arrived.append(self.new_outlet(connection))
+                self.joined.set()
 
     def outlets(self) -> list[Outlet]:
         """Return the outlets of all current receivers."""
@@ -81,6 +90,7 @@ class Reception:
         Client(self.address, "AF_UNIX").close()  # `accept` returns only after a connection
         self._thread.join()
         self._listener.close()
+        keys.remove(self.address)
         for outlet in (*self._outlets, *self._arrived):
             outlet.close()
 
@@ -89,10 +99,10 @@ class Publisher(Reception):
     """Sends one message to each outlet. If the content is `bytes`, every message uses the same buffer. Otherwise, every
     message is a new object, because a queue may read an object later."""
 
-    def __init__(self, setup: Setup, link: Link) -> None:
+    def __init__(self, setup: Setup, link: Link, keyed: bool = False) -> None:
         self._outgoing = FrameBuffer(link.frame_bytes)
-        self._bare = setup.settings["content"] == "bytes"
-        super().__init__(setup, link)
+        self._bare = setup.settings.get("content", "bytes") == "bytes"
+        super().__init__(setup, link, keyed)
 
     def send(self, payload_bytes: int, fill: Fill) -> bool:
         for outlet in self.outlets():

@@ -11,13 +11,20 @@ import queue
 import select
 import socket
 import threading
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from hopmeter.node.contract import Take
+from hopmeter.node.contract import AdapterError, Take
 from hopmeter.node.sockets import PATIENCE_S, Backlog, set_patience
 
 GONE = (BrokenPipeError, ConnectionResetError)
+
+
+def set_connection_patience(connection: Connection[Any, Any], option: int, seconds: float) -> None:
+    """Set SO_SNDTIMEO or SO_RCVTIMEO of a connection's socket."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as same:
+        set_patience(same, option, seconds)
 
 
 class Writer(Connection):
@@ -132,25 +139,38 @@ class Reader(Connection):
         super().__init__(os.dup(end.fileno()))
         end.close()
         os.set_blocking(self.fileno(), not spins)
-        self.patience_s = 0.0 if spins else -1.0
-        self.begun = False
-        """Whether a message has begun. Until a message begins, `BlockingIOError` means a timeout."""
+        self._patience_s = 0.0 if spins else -1.0
+        self._begun = False
 
-    def wait_for(self, timeout_s: float) -> None:
-        """Set the timeout of later receives."""
-        with socket.socket(fileno=os.dup(self.fileno())) as same:
-            set_patience(same, socket.SO_RCVTIMEO, timeout_s)
-        self.patience_s = timeout_s
+    def receive(self, timeout_s: float, read: Callable[[], Any]) -> Any:
+        """Return the next message, which `read` receives with a method of this connection, or None after the timeout.
+
+        Raises EOFError or ConnectionResetError if the sender has disconnected, and AdapterError if `read` limits the
+        size of a message and the message is larger.
+        """
+        if timeout_s != self._patience_s:
+            set_connection_patience(self, socket.SO_RCVTIMEO, timeout_s)
+            self._patience_s = timeout_s
+        self._begun = False
+        try:
+            return read()
+        except BlockingIOError:  # until a message has begun, this error means a timeout
+            return None
+        except OSError as cause:
+            if self.readable:
+                raise
+            what = "a message is larger than the largest frame of this link"
+            raise AdapterError(what, "the sender is not a node of this trial") from cause
 
     def _recv(self, size: int, read: Any = None) -> Any:
         """Receive a complete piece with a single `os.read` if possible; otherwise use the base class."""
         try:
             piece = os.read(self._handle, size)
         except BlockingIOError:
-            if not self.begun:
+            if not self._begun:
                 raise
             piece = self._read(self._handle, size)
-        self.begun = True
+        self._begun = True
         if len(piece) == size:
             return io.BytesIO(piece)
         first = [piece]
@@ -159,10 +179,12 @@ class Reader(Connection):
         )
 
     def _read(self, handle: int, size: int) -> bytes:
-        """Read the rest of an incomplete message without a time limit."""
+        """Read the rest of an incomplete message without a time limit. Raises EOFError if the rest is missing."""
         while True:
             with contextlib.suppress(BlockingIOError):
-                return os.read(handle, size)
+                if piece := os.read(handle, size):
+                    return piece
+                raise EOFError
 
 
 class Subscriber:

@@ -1,13 +1,15 @@
-"""The kind `multiprocessing.Pipe()`: a connection over Unix sockets, for objects or for bytes."""
+"""Messages over multiprocessing connections, which are Unix sockets: objects, or bytes without pickling."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from typing import Any
 
 from hopmeter.node.contract import Link, Setup, Take
 
+from . import keys
 from .ends import Reader, Subscriber, Writer
 from .publishing import Publisher
 
@@ -24,20 +26,16 @@ class PipePublisher(Publisher):
 
 
 class PipeSubscriber(Subscriber):
-    def __init__(self, setup: Setup, link: Link) -> None:
+    def __init__(self, setup: Setup, link: Link, keyed: bool = False) -> None:
         super().__init__(link.wait == "spin")
-        self._reader = Reader(Client(link.address, "AF_UNIX"), self._spins)
-        bare = setup.settings["content"] == "bytes"
-        self._next: Callable[[], Any] = self._reader.recv_bytes if bare else self._reader.recv
+        self._reader = Reader(keys.connect(link.address, keyed), self._spins)
+        bytes_only = functools.partial(self._reader.recv_bytes, link.frame_bytes)
+        bare = setup.settings.get("content", "bytes") == "bytes"
+        self._next: Callable[[], Any] = bytes_only if bare else self._reader.recv
 
     def _receive(self, timeout_s: float, take: Take) -> int:
-        reader = self._reader
-        if timeout_s != reader.patience_s:
-            reader.wait_for(timeout_s)
-        reader.begun = False
-        try:
-            message = self._next()
-        except BlockingIOError:
+        message = self._reader.receive(timeout_s, self._next)
+        if message is None:
             return 0
         take(message, native=message)
         return 1
