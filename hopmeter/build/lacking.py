@@ -19,6 +19,7 @@ from hopmeter.plan.carriers import carrier_of
 from hopmeter.plan.flows import flows
 from hopmeter.plan.payloads.message_objects import OBJECT_CODEC, OBJECT_LANGUAGE, message_languages
 from hopmeter.plan.payloads.own_types import OwnType, missing_types
+from hopmeter.plan.rules import is_too_old
 from hopmeter.plan.topology import Endpoint, topology
 from hopmeter.schemas import is_message, library_of, missing_tools
 
@@ -83,7 +84,7 @@ def _adapter(cell: Cell, end: Endpoint, capabilities: Capabilities) -> Iterator[
     offer = manifest.offers.get(end.language)
     if offer is None or not (host or offer.is_installed):
         return
-    is_old = state is not None and state.ready and cell.axes.begins_at_once and not state.begins_at_once
+    is_old = state is not None and state.ready and is_too_old(cell, state)
     if is_old or state is None or not (state.ready or (state.get and not state.get.startswith(COMMAND))):
         yield Target(manifest, offer)
 

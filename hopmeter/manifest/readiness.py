@@ -63,6 +63,11 @@ class Readiness:
         versions cannot."""
         return bool(self.about.get("at_once"))
 
+    @property
+    def survives_restarts(self) -> bool:
+        """Return whether the node survives a planned restart of its broker. Nodes of earlier versions do not."""
+        return bool(self.about.get("restarts"))
+
     def as_json(self) -> dict[str, Any]:
         """Return the readiness as a JSON object for `hopmeter transports --json`."""
         return {

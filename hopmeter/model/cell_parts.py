@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hopmeter.model import units
-from hopmeter.model.conditions import AT_ONCE, Conditions
+from hopmeter.model.conditions import AT_ONCE, NOTHING, Conditions
 from hopmeter.model.paces import PACES, PaceKind
 
 PATIENCE_S = 10.0
@@ -39,6 +39,22 @@ class Axes(Conditions):
         """Return whether the source begins without a test of the links, so that the time to the first message can be
         measured."""
         return self.begin == AT_ONCE
+
+    @property
+    def has_restart(self) -> bool:
+        """Return whether hopmeter kills and restarts a process in the middle of each trial."""
+        return self.restart != NOTHING
+
+    @property
+    def pause_s(self) -> float:
+        """Return how long the restarted process stays down, in seconds."""
+        return units.seconds(self.pause)
+
+    @property
+    def measures_moments(self) -> bool:
+        """Return whether each trial measures one time, such as the time to its first message, instead of a latency of
+        each message."""
+        return self.begins_at_once or self.has_restart
 
     @property
     def is_ring(self) -> bool:

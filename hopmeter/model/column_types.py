@@ -14,6 +14,9 @@ BeginOrNone = Literal[
 RequireOrNone = Literal[
     "require"
 ]
+RestartOrNone = Literal[
+    "restart"
+]
 Status = Literal[
     "status"
 ]
@@ -29,9 +32,12 @@ RealOrNone = Literal[
     "send_mean_us", "empty_hop_us", "first_message_mean_us", "first_message_std_us", "first_message_min_us",
     "first_message_p50_us", "first_message_p90_us", "first_message_p99_us", "first_message_p999_us",
     "first_message_max_us", "first_message_p50_low_us", "first_message_p50_high_us", "first_message_p99_low_us",
-    "first_message_p99_high_us", "first_message_p999_low_us", "first_message_p999_high_us", "response_mean_us",
-    "response_std_us", "response_min_us", "response_p50_us", "response_p90_us", "response_p99_us", "response_p999_us",
-    "response_max_us", "response_p50_low_us", "response_p50_high_us", "response_p99_low_us", "response_p99_high_us",
+    "first_message_p99_high_us", "first_message_p999_low_us", "first_message_p999_high_us", "recovery_mean_us",
+    "recovery_std_us", "recovery_min_us", "recovery_p50_us", "recovery_p90_us", "recovery_p99_us", "recovery_p999_us",
+    "recovery_max_us", "recovery_p50_low_us", "recovery_p50_high_us", "recovery_p99_low_us", "recovery_p99_high_us",
+    "recovery_p999_low_us", "recovery_p999_high_us", "response_mean_us", "response_std_us", "response_min_us",
+    "response_p50_us", "response_p90_us", "response_p99_us", "response_p999_us", "response_max_us",
+    "response_p50_low_us", "response_p50_high_us", "response_p99_low_us", "response_p99_high_us",
     "response_p999_low_us", "response_p999_high_us", "reaction_mean_us", "reaction_std_us", "reaction_min_us",
     "reaction_p50_us", "reaction_p90_us", "reaction_p99_us", "reaction_p999_us", "reaction_max_us",
     "reaction_p50_low_us", "reaction_p50_high_us", "reaction_p99_low_us", "reaction_p99_high_us",
@@ -67,13 +73,14 @@ RealOrNone = Literal[
     "decode_p999_low_us", "decode_p999_high_us", "ideal_us", "chain_per_hop_p50_us", "chain_per_hop_p90_us",
     "chain_per_hop_p50_low_us", "chain_per_hop_p50_high_us", "chain_per_hop_p90_low_us", "chain_per_hop_p90_high_us",
     "pacing_error_p50_us", "pacing_error_p99_us", "launch_us", "opening_us", "discovery_us", "lost_at_start",
-    "lost_after_open", "highest_rate_hz", "lowest_failing_hz", "median_us", "throughput_hz", "throughput_low_hz",
-    "throughput_high_hz", "throughput_mb_s", "throughput_source_cpu_percent", "throughput_sink_cpu_percent",
-    "flood_hz", "flood_lost_share", "median_low_us", "median_high_us", "ratio_to_best", "ratio_to_best_low",
-    "ratio_to_best_high", "deadline_us", "missed_share", "missed_share_low", "missed_share_high", "worst_p99_ratio",
-    "worst_p99_ratio_low", "worst_p99_ratio_high", "times_alone", "times_alone_low", "times_alone_high",
-    "times_alone_p99", "times_alone_p99_low", "times_alone_p99_high", "floor_us", "times_floor", "times_floor_low",
-    "times_floor_high", "cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high", "cpu_us_per_message",
+    "lost_after_open", "outage_us", "restart_us", "reconnection_us", "lost_by_restart", "repeated_by_restart",
+    "highest_rate_hz", "lowest_failing_hz", "median_us", "throughput_hz", "throughput_low_hz", "throughput_high_hz",
+    "throughput_mb_s", "throughput_source_cpu_percent", "throughput_sink_cpu_percent", "flood_hz", "flood_lost_share",
+    "median_low_us", "median_high_us", "ratio_to_best", "ratio_to_best_low", "ratio_to_best_high", "deadline_us",
+    "missed_share", "missed_share_low", "missed_share_high", "worst_p99_ratio", "worst_p99_ratio_low",
+    "worst_p99_ratio_high", "times_alone", "times_alone_low", "times_alone_high", "times_alone_p99",
+    "times_alone_p99_low", "times_alone_p99_high", "floor_us", "times_floor", "times_floor_low", "times_floor_high",
+    "cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high", "cpu_us_per_message",
     "voluntary_switches_per_message", "involuntary_switches_per_message", "minor_faults_per_message",
     "major_faults_per_message", "loopback_bytes_per_message", "rss_peak_mb", "pss_mb", "cpu_percent_mean",
     "cpu_percent_low", "cpu_percent_high", "background_cpu_percent", "background_memory_gb_s", "why_over_us",
@@ -86,12 +93,13 @@ Whole = Literal[
 WholeOrNone = Literal[
     "largest_payload_bytes", "burst", "trials", "trials_good", "trials_repeated", "negative", "trimmed", "stray",
     "malformed", "foreign", "content_errors", "unrecorded", "sent", "received", "lost", "duplicated", "reordered",
-    "abandoned", "busy", "first_message_count", "first_message_lost", "response_count", "response_lost",
-    "reaction_count", "reaction_lost", "data_age_count", "data_age_lost", "service_count", "service_lost",
-    "hop_count", "hop_lost", "roundtrip_count", "roundtrip_lost", "gather_count", "gather_lost", "server_count",
-    "server_lost", "overhead_count", "overhead_lost", "excess_count", "excess_lost", "copy_count", "copy_lost",
-    "encode_count", "encode_lost", "decode_count", "decode_lost", "search_round", "rank_low", "rank_high", "rounds",
-    "missed", "missed_in_a_row", "require_rounds", "p99_rounds", "cpu_samples", "why_messages"
+    "abandoned", "busy", "first_message_count", "first_message_lost", "recovery_count", "recovery_lost",
+    "response_count", "response_lost", "reaction_count", "reaction_lost", "data_age_count", "data_age_lost",
+    "service_count", "service_lost", "hop_count", "hop_lost", "roundtrip_count", "roundtrip_lost", "gather_count",
+    "gather_lost", "server_count", "server_lost", "overhead_count", "overhead_lost", "excess_count", "excess_lost",
+    "copy_count", "copy_lost", "encode_count", "encode_lost", "decode_count", "decode_lost", "search_round",
+    "rank_low", "rank_high", "rounds", "missed", "missed_in_a_row", "require_rounds", "p99_rounds", "cpu_samples",
+    "why_messages"
 ]
 RealsOrNone = Literal[
     "servers_roundtrip_mean_us", "servers_roundtrip_p50_us", "servers_roundtrip_p99_us", "sinks_service_mean_us",
@@ -109,8 +117,8 @@ Text = Literal[
     "device", "share", "work", "heap", "profile", "group"
 ]
 TextOrNone = Literal[
-    "dispatch", "acknowledged_by", "forward", "side", "counterpart", "library_version", "carried_by", "flow", "path",
-    "alongside", "alone", "background", "hosts", "graph", "reason", "reason_code", "search", "search_failed",
+    "pause", "dispatch", "acknowledged_by", "forward", "side", "counterpart", "library_version", "carried_by", "flow",
+    "path", "alongside", "alone", "background", "hosts", "graph", "reason", "reason_code", "search", "search_failed",
     "throughput_limit", "missed_part", "decided_by", "worst_flow", "p50_state", "p90_state", "p99_state",
     "p999_state", "floor", "floor_reason", "why_note"
 ]
@@ -132,6 +140,9 @@ class TypedColumns:
 
     @overload
     def __getitem__(self, column: RequireOrNone) -> Literal["meets", "undecided", "misses"] | None: ...
+
+    @overload
+    def __getitem__(self, column: RestartOrNone) -> Literal["none", "broker"] | None: ...
 
     @overload
     def __getitem__(self, column: Status) -> Literal["ok", "saturated", "failed", "dropped"]: ...

@@ -23,6 +23,8 @@ MOST_MESSAGES = 1_000_000_000
 MOST_ENDPOINTS = 1000
 LINKED, AT_ONCE = "linked", "at-once"
 """The values of the condition `begin`."""
+NOTHING, BROKER = "none", "broker"
+"""The values of the condition `restart`."""
 UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 
 
@@ -335,6 +337,35 @@ class Conditions:
             asks_default=False,
         ),
     ] = LINKED
+    restart: Annotated[
+        str,
+        Condition(
+            option="What hopmeter kills and restarts in the middle of each trial: none or broker.",
+            meaning="What hopmeter kills and restarts in the middle of each trial: none, or the transport's broker. A "
+            "trial with a restart measures the time from the start of the new process to the next message.",
+            default=NOTHING,
+            choices=(NOTHING, BROKER),
+            scope="graph",
+            in_first_ids=False,
+            titles={NOTHING: "no restart", BROKER: "restart of the broker"},
+            phrases={NOTHING: "without a restart", BROKER: "with a restart of the broker"},
+            asks_default=False,
+        ),
+    ] = NOTHING
+    pause: Annotated[
+        str,
+        Condition(
+            option="How long the process that `restart` kills stays down, such as 1s.",
+            meaning="How long the process that `restart` kills stays down before hopmeter starts it again.",
+            default="1s",
+            form="pause",
+            scope="graph",
+            in_first_ids=False,
+            phrase="{value}",
+            sentence="after a pause of {values}",
+            asks_default=False,
+        ),
+    ] = "1s"
 
 
 CONDITIONS = conditions_of(Conditions)

@@ -43,6 +43,13 @@ class TrialResult:
     background_memory_gb_s: float | None = None
     """The gigabytes per second that the background load copied from `go` until all nodes were done, or None if there is
     no memory load."""
+    killed_ns: int | None = None
+    """When a process that was killed in the middle of the trial had ended, on CLOCK_MONOTONIC, or None if nothing was
+    restarted."""
+    restarted_ns: int | None = None
+    """When the killed process was started again, on CLOCK_MONOTONIC, or None if nothing was restarted."""
+    ready_ns: int | None = None
+    """When the restarted process was found ready, on CLOCK_MONOTONIC, or None if nothing was restarted."""
 
     def as_json(self) -> dict[str, Any]:
         """Convert the trial to a JSON object for one line of `trials.jsonl`."""

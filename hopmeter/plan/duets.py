@@ -28,5 +28,5 @@ def turn_s(cell: Cell, manifest: Manifest) -> float | None:
 
 def _is_idle_between_messages(cell: Cell) -> bool:
     spins = "spin" in cell.axes.waits or (cell.nodes.spin_us or 0) > LONGEST_SPIN_US
-    is_steady = cell.workload is None and cell.axes.pace == "open" and not cell.axes.begins_at_once
+    is_steady = cell.workload is None and cell.axes.pace == "open" and not cell.axes.measures_moments
     return is_steady and not spins and cell.axes.work == "none"

@@ -14,7 +14,7 @@ from hopmeter.model import units
 from hopmeter.model.cell import AXES, Cell
 from hopmeter.model.cell_parts import waits_of
 from hopmeter.model.condition_values import DECLARED, PARAMETERS, rates_of_keys, sending_s
-from hopmeter.model.conditions import AT_ONCE, CONDITIONS
+from hopmeter.model.conditions import AT_ONCE, CONDITIONS, NOTHING
 from hopmeter.model.paces import MOST_UNSCHEDULED_MESSAGES, PACES
 from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.language_choice import preferred_language
@@ -28,7 +28,7 @@ PATIENCE_S = 30.0
 
 
 IN_NAME = ("transport", "language")
-DISPATCH = DECLARED["dispatch"]
+DISPATCH, PAUSE = DECLARED["dispatch"], DECLARED["pause"]
 
 
 def expand(scenario: Scenario, ask: Ask, capabilities: Capabilities) -> Iterator[Cell]:
@@ -148,6 +148,7 @@ def _conditions(axes: Mapping[str, Any], manifest: Manifest, parts: tuple[str, s
     gets its default value."""
     values = {each.name: axes[each.key] for each in CONDITIONS if each.name not in (*IN_NAME, "rate_hz")}
     idle = [each for each in PARAMETERS if each.key != PACES[axes["pace"]].parameter]
+    idle += [PAUSE] if axes["restart"] == NOTHING else []
     values |= {each.name: each.default for each in (*idle, *([] if axes["pattern"] == "scatter" else [DISPATCH]))}
     # Objects are not touched separately: encoding touches an object at the source, and decoding touches it at the sink.
     has_object = axes["codec"] != "none" or is_message(axes["payload"])

@@ -72,6 +72,8 @@ def no_floor(why: str) -> str:
 def _floor_of(cell: Cell, capabilities: Capabilities) -> Cell | str:
     if cell.nodes.hosts:
         return tag("W-FLOOR-HOSTS", "floors are measured on one machine, but this cell runs on several")
+    if cell.axes.has_restart:
+        return tag("W-FLOOR-RESTART", "floors have no broker that could be restarted")
     if cell.axes.codec != "none":
         return tag("W-FLOOR-OBJECT", "floors carry bytes, but this cell carries an object")
     manifest = capabilities.manifests.get(FLOORS[cell.axes.placement])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hopmeter.manifest import Manifest
+from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import NOT_BUILT
 from hopmeter.messages import tag
 from hopmeter.model import units
@@ -16,6 +16,7 @@ from hopmeter.plan.capabilities import Capabilities
 from hopmeter.plan.carriers import axis_carrier, carriers
 from hopmeter.plan.expand import language_parts
 from hopmeter.plan.payloads.objects import why_no_object
+from hopmeter.plan.restarts import why_no_restart
 from hopmeter.plan.workloads.crowding import why_spinning
 from hopmeter.system import humanize
 
@@ -127,6 +128,10 @@ def _begin(cell: Cell, *_: object) -> str:
     if cell.nodes.hosts:
         return tag("D-AT-ONCE", "begin at-once compares times of one clock, so all nodes must run on this machine")
     return ""
+
+
+def _restart(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
+    return why_no_restart(cell, manifest)
 
 
 def _waits(cell: Cell) -> str:
@@ -277,10 +282,21 @@ def _check_build(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
             what = "is not built" if missing == NOT_BUILT else f"is not ready: {missing}"
             code = "D-NOT-BUILT" if missing == NOT_BUILT else "D-NOT-READY"
             return tag(code, f"{cell.axes.transport} ({language}) {what}; {_remedy(cell, get)}")
-        if cell.axes.begins_at_once and not state.begins_at_once:
-            said = f"{cell.axes.transport} ({language}) was built by a version without begin at-once"
+        if lacking := _lacks(cell, state):
+            said = f"{cell.axes.transport} ({language}) was built by a version without {lacking}"
             return tag("D-NOT-BUILT", f"{said}; {_remedy(cell, '')}")
     return ""
+
+
+def is_too_old(cell: Cell, state: Readiness) -> bool:
+    """Return whether a version of hopmeter built the node that lacks what the cell needs."""
+    return bool(_lacks(cell, state))
+
+
+def _lacks(cell: Cell, state: Readiness) -> str:
+    if cell.axes.begins_at_once and not state.begins_at_once:
+        return "begin at-once"
+    return "restart" if cell.axes.has_restart and not state.survives_restarts else ""
 
 
 def _remedy(cell: Cell, get: str) -> str:
@@ -299,6 +315,7 @@ RULES: tuple[Rule, ...] = (
     _choice_placements,
     _shape,
     _begin,
+    _restart,
     _copies,
     _size,
     _sizes,

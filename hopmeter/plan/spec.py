@@ -20,6 +20,7 @@ from hopmeter.plan.causes import causes
 from hopmeter.plan.flows import flows
 from hopmeter.plan.payloads.message_objects import ENDS, describe_message, encoded_file
 from hopmeter.plan.payloads.own_types import describe_type
+from hopmeter.plan.restarts import restart_after_s
 from hopmeter.plan.topology import Endpoint, Topology, core_of, topology
 from hopmeter.schemas import is_message
 
@@ -150,8 +151,9 @@ def _common(cell: Cell, place: TrialContext, carrier: Carrier) -> dict[str, Any]
         "mlock": cell.nodes.mlock,
         "heap": cell.axes.heap,
         "no_idle_states": cell.nodes.no_idle_states,
-        # nodes of older versions know no `begin`
+        # nodes of older versions know neither `begin` nor `restart`
         **({"begin": cell.axes.begin} if cell.axes.begins_at_once else {}),
+        **({"restart": {"after_ns": _ns(restart_after_s(cell))}} if cell.axes.has_restart else {}),
     }
 
 

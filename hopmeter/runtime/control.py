@@ -29,7 +29,7 @@ class Control:
     def __init__(self, nodes: Sequence[Node], alarm: Alarm, brokers: Sequence[Broker] = ()) -> None:
         self.nodes = nodes
         self._alarm = alarm
-        self._brokers = brokers
+        self._brokers = list(brokers)
         self._selector = selectors.DefaultSelector()
         self._selector.register(alarm.ear, selectors.EVENT_READ)
         watching: dict[Any, list[Node]] = {broker.exit_watch: [] for broker in brokers}
@@ -75,6 +75,22 @@ class Control:
             for node, message in self._receive(until - now):
                 if on_message is not None:
                     on_message(node, message)
+
+    def watch_until(self, until_ns: int) -> None:
+        """Receive messages until a time on CLOCK_MONOTONIC. Raises TrialFailedError if a node or a broker fails."""
+        while (left_ns := until_ns - time.monotonic_ns()) > 0:
+            for _ in self._receive(left_ns / 1e9):
+                pass
+
+    def forget_broker(self, broker: Broker) -> None:
+        """Stop watching a broker, which then may end without an error."""
+        self._brokers.remove(broker)
+        self._selector.unregister(broker.exit_watch)
+
+    def watch_broker(self, broker: Broker) -> None:
+        """Watch a broker that has been started again."""
+        self._brokers.append(broker)
+        self._selector.register(broker.exit_watch, selectors.EVENT_READ, [])
 
     def wait_for_exits(self, patience_s: float) -> None:
         """Wait until all nodes have closed their endpoints and exited cleanly."""

@@ -20,6 +20,8 @@ from hopmeter.runtime.failures import InterruptedRunError, TrialFailedError
 from hopmeter.runtime.processes.cpu import write_cpu_samples
 from hopmeter.runtime.processes.host import Background, Broker, BrokerOrder, Host, Step, Usage
 from hopmeter.runtime.processes.node import Node, Start
+from hopmeter.runtime.processes.this_host import LocalTrial
+from hopmeter.runtime.restart import restart_broker
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_trial_context
 from hopmeter.store.samples import is_whole
@@ -186,6 +188,10 @@ class RunningTrial:
             self._sample_cpu()
         if cell.axes.begins_at_once:
             self._stop_sources(patience_s + schedule.timeout_s)
+        if cell.axes.has_restart:
+            part = self._parts[self.work.broker_host]
+            assert isinstance(part, LocalTrial), "cells with a restart run on this machine only"
+            restart_broker(cell, self._control, part, self.result)
         self._control.expect("done", patience_s + schedule.timeout_s, tick=self._sample_cpu if samples else None)
 
     def _stop_sources(self, patience_s: float) -> None:

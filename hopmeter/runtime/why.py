@@ -24,7 +24,7 @@ def why_trials(plan: Plan, folder: RunFolder) -> list[PlannedTrial]:
         return []
     done = {cell for cell, result in WhyFolder(folder.path).results().items() if result.good}
     shown = [cell for cell in plan.runnable if not cell.comparison.alone]
-    cells = [cell for cell in shown if cell.id not in done and is_chain(cell) and not cell.axes.begins_at_once]
+    cells = [cell for cell in shown if cell.id not in done and is_chain(cell) and not cell.axes.measures_moments]
     measured = [cell for cell in cells if any(each.good for each in folder.trials_of(cell.id))]
     draw, before = random.Random(plan.seed), len(folder.trials)
     return [

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, create_model
 from hopmeter.model.condition import Condition
 from hopmeter.model.condition_values import OF_FLOWS
 from hopmeter.model.conditions import CONDITIONS
-from hopmeter.scenario.values import Axis, Codec, Cores, Language, Payload, WaitOrWaits, Work
+from hopmeter.scenario.values import Axis, Codec, Cores, Duration, Language, Payload, WaitOrWaits, Work
 
 FORMS: dict[str, Any] = {
     "language": Language,
@@ -18,6 +18,7 @@ FORMS: dict[str, Any] = {
     "payload": Payload,
     "codec": Codec,
     "work": Work,
+    "pause": Duration,
 }
 """The validated types of text conditions, by `Condition.form`."""
 

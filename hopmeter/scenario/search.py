@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from hopmeter.errors import RefusedValueError
 from hopmeter.model import units
-from hopmeter.model.conditions import LEAST_HZ, LINKED, MOST_HZ
+from hopmeter.model.conditions import LEAST_HZ, LINKED, MOST_HZ, NOTHING
 from hopmeter.scenario import patterns
 
 LEAST_MESSAGES = 1000
@@ -75,4 +75,6 @@ class Search(BaseModel):
             return "pace: a search sets the rate, so pace must be open"
         if axes.begin not in (None, [LINKED]):
             return "begin: a search measures how many messages a link carries, so begin must be linked"
+        if axes.restart not in (None, [NOTHING]):
+            return "restart: a search measures how many messages a link carries, so restart must be none"
         return ""

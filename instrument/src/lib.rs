@@ -38,6 +38,7 @@ pub mod shm_ring;
 pub mod spec;
 pub mod sync;
 mod thread_log;
+mod tolerant;
 pub mod typed;
 pub mod version;
 

@@ -25,6 +25,7 @@ use crate::roles::{self, Progress, RoleContext};
 use crate::scripted_node;
 use crate::shm_ring::{RingTransport, WhenFull};
 use crate::spec::{Begin, Endpoint, Flow, Heap, RoleKind, Spec};
+use crate::tolerant::Tolerant;
 
 mod description;
 mod means;
@@ -158,7 +159,7 @@ impl Node<'_> {
     fn run(&self) -> Result<()> {
         self.prepare_process()?;
         let means = Means::of(self.spec, self.host.codec)?;
-        let transport = (self.host.open)(&self.setup())?;
+        let transport = self.open_transport()?;
         let meter = Arc::new(Meter::default());
         std::thread::scope(|scope| {
             let (say, progress) = channel();
@@ -174,6 +175,16 @@ impl Node<'_> {
             }
         });
         Ok(())
+    }
+
+    /// Opens the transport. If the trial has a planned restart, the transport's errors after the restart do not end the
+    /// node.
+    fn open_transport(&self) -> Result<Arc<dyn Transport>> {
+        let transport = (self.host.open)(&self.setup())?;
+        Ok(match self.spec.restart {
+            Some(restart) => Arc::new(Tolerant::new(transport, self.phase.clone(), restart)),
+            None => transport,
+        })
     }
 
     /// Reports the failure and ends the process immediately, because other endpoints may wait for messages that never

@@ -105,6 +105,11 @@ impl Phase {
         self.wait_for_value(|words| words.start_ns)
     }
 
+    /// Returns the start time of the schedule, or `None` before `go`.
+    pub fn start_ns(&self) -> Option<i64> {
+        lock(&self.words).start_ns
+    }
+
     /// Waits for `go`. Returns `None` if `over` returns true when [`Phase::wake`] wakes this thread.
     pub fn wait_for_go_or(&self, over: impl Fn() -> bool) -> Option<i64> {
         self.wait_for_value(|words| if over() { Some(None) } else { words.start_ns.map(Some) })

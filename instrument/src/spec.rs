@@ -152,6 +152,15 @@ pub struct Window {
     pub length_ns: i64,
 }
 
+/// A planned restart of the broker or of another node during the trial.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restart {
+    /// The time from the start of the schedule until the launcher kills the process. From then on, the transport's
+    /// errors do not end this node.
+    pub after_ns: i64,
+}
+
 /// A node's complete configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,6 +210,8 @@ pub struct Spec {
     pub no_idle_states: bool,
     #[serde(default)]
     pub begin: Begin,
+    /// The planned restart of the broker or of a node in this trial, or `None` if nothing is restarted.
+    pub restart: Option<Restart>,
     /// The flows that this node's endpoints belong to.
     pub flows: Vec<Flow>,
     pub endpoints: Vec<Endpoint>,

@@ -38,10 +38,12 @@ def arrivals(seqs: Sequence[int], took_us: float = 50, start: str = "arrived") -
     return [{"seq": seq, start: seq * MS + round(took_us * US)} for seq in seqs]
 
 
-def keep(folder: RunFolder, one: Cell, trials: Sequence[Trial], nodes: Sequence[dict[str, Any]] = ()) -> None:
+def keep(
+    folder: RunFolder, one: Cell, trials: Sequence[Trial], nodes: Sequence[dict[str, Any]] = (), **moments: int
+) -> None:
     for number, trial in enumerate(trials):
         files = [write_raw(folder.path / f"{who}.raw", who, rows) for who, rows in trial.items()]
-        folder.add_trial(TrialResult(one.id, number, good=True, nodes=list(nodes)), files)
+        folder.add_trial(TrialResult(one.id, number, good=True, nodes=list(nodes), **moments), files)
         for file in files:
             file.unlink()
 
@@ -50,8 +52,14 @@ def run_of(results: Path, *cells: Cell) -> RunFolder:
     return RunFolder.create(results, "run", {"cells": [each.as_json() for each in cells]})
 
 
-def analyse_trials(results: Path, one: Cell, *trials: Trial, nodes: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """Return the row of a cell with these trials."""
+def analyse_trials(
+    results: Path,
+    one: Cell,
+    *trials: Trial,
+    nodes: Sequence[dict[str, Any]] = (),
+    moments: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Return the row of a cell with these trials. `moments` contains the times of a restart in each trial."""
     folder = run_of(results, one)
-    keep(folder, one, trials, nodes)
+    keep(folder, one, trials, nodes, **(moments or {}))
     return analyse_run(folder)[0]

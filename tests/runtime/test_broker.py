@@ -42,6 +42,30 @@ def test_it_serves_where_it_says_and_is_gone_afterwards(tmp_path: Path) -> None:
     assert not process.is_running()
 
 
+def test_a_killed_one_starts_again_where_it_was_and_is_gone_afterwards(tmp_path: Path) -> None:
+    with make_broker(tmp_path, "well", ready="line: at your service", files={"conf": "{port} {secret}"}) as served:
+        first, conf = psutil.Process(served.pid), (tmp_path / "broker/conf").read_text()
+        before_ns = time.monotonic_ns()
+        killed_ns = served.kill()
+        assert not first.is_running()
+        started_ns, ready_ns = served.start_again()
+        assert before_ns < killed_ns < started_ns < ready_ns
+        second = psutil.Process(served.pid)
+        assert second.pid != first.pid and second.is_running()
+        assert ((tmp_path / "broker/conf").read_text(), served.address) == (conf, f"here:{conf.split()[0]}")
+        assert (tmp_path / "log").read_text().count("at your service") == 2, "the log continues"
+        served.check()
+    assert not second.is_running()
+
+
+def test_one_that_is_killed_and_never_started_again_leaves_nothing(tmp_path: Path) -> None:
+    left = tmp_path / "well.lock"
+    with make_broker(tmp_path, "well", leftover_files=[str(left)]) as served:
+        left.touch()
+        served.kill()
+    assert not left.exists()
+
+
 @pytest.mark.parametrize("mode", ["parent", "stubborn"])
 def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, mode: str) -> None:
     with make_broker(tmp_path, mode, ready="line: at your service") as served:

@@ -176,6 +176,8 @@ WORDS |= {
     "work": "none",
     "dispatch": "parallel",
     "begin": "linked",
+    "restart": "none",
+    "pause": "1s",
 }
 
 

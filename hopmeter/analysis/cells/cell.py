@@ -21,7 +21,6 @@ from hopmeter.analysis.latency.clock_claims import (
     largest,
 )
 from hopmeter.analysis.latency.deadlines import missed_columns
-from hopmeter.analysis.latency.first_message import cell_columns
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.intervals import LEAST_TRIALS
 from hopmeter.analysis.latency.latencies import CHAIN
@@ -34,9 +33,11 @@ from hopmeter.analysis.latency.trial import (
     Measured,
     measure,
     measure_first_message,
+    measure_recovery,
     reject_altered,
     sum_counter,
 )
+from hopmeter.analysis.moments import first_message, recovery
 from hopmeter.clocks.batches import ClockError
 from hopmeter.messages import codes, join_messages, split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
@@ -78,6 +79,8 @@ def examine(cell: Cell, trial: TrialResult, folder: RunFolder) -> Judged:
 
 def _measure(cell: Cell, trial: TrialResult, folder: RunFolder) -> Measured:
     path = folder.path / trial.samples
+    if cell.axes.has_restart:
+        return measure_recovery(cell, trial, path)
     return measure_first_message(cell, trial, path) if cell.axes.begins_at_once else measure(cell, path)
 
 
@@ -101,7 +104,8 @@ def row(cell: Cell, trials: Sequence[Judged], folder: RunFolder) -> dict[str, An
         columns |= missed_columns(cell.deadline_s, [each.missed for each in measured if each.missed])
         columns |= _resources(cell, results, measured, folder)
         columns |= background_load.columns(results)
-        columns |= cell_columns([each.first for each in measured if each.first])
+        columns |= first_message.cell_columns([each.first for each in measured if each.first])
+        columns |= recovery.cell_columns([each.recovery for each in measured if each.recovery])
         columns["backlog_ms_per_s"] = _growth_ms_per_s(measured)
         columns["lag_share"] = _lag_share(measured)
         short = background_load.shortfalls(columns, folder.about.get("scenario", {}).get("background"))
@@ -121,7 +125,10 @@ def _warnings(cell: Cell, good: Sequence[Judged], columns: Mapping[str, Any]) ->
     own = resources.results_of_transport(cell, results)
     lost = resources.losses(own) if columns["lost"] else []
     behind += [*coarse_clock_warning(columns, headline(cell)), *coarse_deadline_warning(cell, columns)]
-    return [*behind, *_cut_short(cell, good), *resources.fallbacks(own), *resources.stops(results), *lost]
+    failed = recovery.not_recovered(
+        [each.measured.recovery for each in good if each.measured and each.measured.recovery]
+    )
+    return [*behind, *failed, *_cut_short(cell, good), *resources.fallbacks(own), *resources.stops(results), *lost]
 
 
 def _growth_ms_per_s(trials: Sequence[Measured]) -> float | None:
@@ -183,8 +190,8 @@ def _status(cell: Cell, trials: Sequence[Judged]) -> dict[str, Any]:
     failures = join_messages(dict.fromkeys(_reason(each.result) for each in trials if not each.measured))
     if not good:
         return {"status": "failed", "reason": failures}
-    # Messages that are sent before a link exists are lost, which is no overload.
-    overload = "" if cell.workload is not None or cell.axes.begins_at_once else _overload(cell, good)
+    # Messages that are sent before a link exists, or while a process is down, are lost, which is no overload.
+    overload = "" if cell.workload is not None or cell.axes.measures_moments else _overload(cell, good)
     said = f"{len(trials) - len(good)} of {len(trials)} trials failed: {split_code(failures)[0]}"
     failed = tag("W-TRIALS-FAILED", said) if failures else ""
     return {

@@ -22,7 +22,7 @@ def setting_warnings(cell: Cell, columns: Values) -> list[str]:
     help."""
     symptoms = [*(["lost"] if columns["lost"] else []), str(columns["status"])]
     known = manifest.every().get(cell.axes.transport)
-    if known is None or cell.is_whole_workload or cell.path or cell.axes.begins_at_once:
+    if known is None or cell.is_whole_workload or cell.path or cell.axes.measures_moments:
         return []
     way = str(columns.get("carried_by") or "")
     return [tag("W-SETTING", hint.sentence) for hint in known.hint if _applies(hint, cell, symptoms, way)]

@@ -15,9 +15,9 @@ from hopmeter.analysis.cells.trial_percentiles import percentile_columns
 from hopmeter.analysis.cells.turn_medians import turn_medians_us
 from hopmeter.analysis.cost.resources import trial_core_percent
 from hopmeter.analysis.cost.slow_messages import why_columns
-from hopmeter.analysis.latency.first_message import trial_columns
 from hopmeter.analysis.latency.growth import set_growth
 from hopmeter.analysis.latency.intervals import ALPHA
+from hopmeter.analysis.moments import first_message, recovery
 from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
 from hopmeter.analysis.ranking.rounds import rank_tables
 from hopmeter.analysis.workload.times_alone import set_times_alone
@@ -94,7 +94,8 @@ def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]
     values["achieved_hz"] = trial.measured.achieved_hz
     values |= percentile_columns(cell, trial.measured)
     values |= _of_workload(cell, trial)
-    values |= trial_columns(trial.measured.first) if trial.measured.first else {}
+    values |= first_message.trial_columns(trial.measured.first) if trial.measured.first else {}
+    values |= recovery.trial_columns(trial.measured.recovery) if trial.measured.recovery else {}
     values["turn_medians_us"] = turn_medians_us(cell, trial.result, folder)
     return values
 

@@ -12,6 +12,8 @@ def headline(cell: Cell) -> str:
         return "reaction"
     if cell.axes.begins_at_once:
         return "first_message"
+    if cell.axes.has_restart:
+        return "recovery"
     if cell.workload is not None and cell.axes.pattern == "pubsub" and cell.axes.pacing.awaits_return:
         return "response"  # the messages of this flow return to its source through another flow
     return "gather" if cell.axes.pattern == "scatter" and cell.axes.pacing.awaits_return else cell.axes.pacing.latency

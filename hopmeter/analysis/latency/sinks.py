@@ -60,4 +60,4 @@ def _several(cell: Cell) -> bool:
     """Return whether the sinks have their own columns. If a trial measures the first message, the time to this message
     is its only latency, so the sinks have no columns of their own."""
     axes = cell.axes
-    return axes.pattern == "pubsub" and not axes.is_ring and axes.sinks > 1 and not axes.begins_at_once
+    return axes.pattern == "pubsub" and not axes.is_ring and axes.sinks > 1 and not axes.measures_moments

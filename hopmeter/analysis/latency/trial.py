@@ -13,7 +13,6 @@ import numpy as np
 from hopmeter.analysis.latency.arrivals import Times, minus
 from hopmeter.analysis.latency.clock_claims import largest
 from hopmeter.analysis.latency.deadlines import MissedCount, judge_deadline
-from hopmeter.analysis.latency.first_message import FirstMessage, find_first_message
 from hopmeter.analysis.latency.growth import trend_of
 from hopmeter.analysis.latency.headline import headline
 from hopmeter.analysis.latency.host_clocks import ClockUncertainty
@@ -24,6 +23,8 @@ from hopmeter.analysis.latency.paths import path_times
 from hopmeter.analysis.latency.servers import by_server, lost_by_server
 from hopmeter.analysis.latency.sinks import by_sink, lost_by_sink
 from hopmeter.analysis.latency.trial_pairs import pairs
+from hopmeter.analysis.moments.first_message import FirstMessage, find_first_message
+from hopmeter.analysis.moments.recovery import Recovery, find_recovery
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.condition_values import rates_of
@@ -77,6 +78,8 @@ class Measured:
     """The clock uncertainty of each latency that starts on one clock and ends on another."""
     first: FirstMessage | None = None
     """The first message of a trial whose source sends at once, otherwise None."""
+    recovery: Recovery | None = None
+    """The recovery of a trial with a restart, otherwise None."""
     trend: Trend | None = None
     """The growth of the first pair's median latency during the trial, or None if the trial is too short."""
 
@@ -128,8 +131,23 @@ def measure_first_message(cell: Cell, result: TrialResult, path: Path) -> Measur
     """
     counts, name = measure(cell, path).counts, headline(cell)
     first = find_first_message(cell, result, Samples(path))
-    took = [] if first.took_ns is None else [np.array([first.took_ns])]
-    return Measured(counts, {name: took} if took else {}, Counter({name: int(not took)}), first=first)
+    return replace(_moments_of(counts, name, first.took_ns), first=first)
+
+
+def measure_recovery(cell: Cell, result: TrialResult, path: Path) -> Measured:
+    """Compute the values of a trial with a restart, which measures only the time to the next message.
+
+    Raises StoreError if the samples are missing or damaged, or if nothing was restarted.
+    """
+    recovery = find_recovery(cell, result, Samples(path))
+    moments = _moments_of(measure(cell, path).counts, headline(cell), recovery.took_ns)
+    return replace(moments, recovery=recovery)
+
+
+def _moments_of(counts: Counts, name: str, took_ns: int | None) -> Measured:
+    """Return the values of a trial that measures one time, which is None if no message arrived."""
+    took = {} if took_ns is None else {name: [np.array([took_ns])]}
+    return Measured(counts, took, Counter({name: int(not took)}))
 
 
 def _is_steady(cell: Cell) -> bool:

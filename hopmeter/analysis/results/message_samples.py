@@ -63,7 +63,7 @@ def trials(row: Row) -> list[Trial]:
     """Return the good trials of a row. Trials with damaged samples are left out."""
     if row.cell.path:
         return list(_path_trials(row))
-    if row.cell.axes.begins_at_once:
+    if row.cell.axes.measures_moments:
         return list(_first_messages(row))
     return [_trial(row, number, found) for number, found in _read(row)]
 

@@ -17,6 +17,7 @@ from hopmeter.statistics import rounds_needed
 
 LATENCIES = {
     "first_message": "half of the trials had their first message within {p50} of the start of the programs",
+    "recovery": "half of the trials got the next message within {p50} of the start of the new process",
     "response": "half of the messages arrived within {p50} of when they were due",
     "roundtrip": "half of the round trips took {p50} or less",
     "gather": "half of the calls had the replies of all servers within {p50}",

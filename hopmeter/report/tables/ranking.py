@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from hopmeter.analysis.moments.recovery import NOT_RECOVERED
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.row_order import Rank, ranks
 from hopmeter.analysis.results.run_results import Row
+from hopmeter.messages import split_code
 from hopmeter.model.columns import unit
-from hopmeter.model.conditions import AT_ONCE
+from hopmeter.model.conditions import AT_ONCE, NOTHING
 from hopmeter.report.tables import row_values
 from hopmeter.report.tables.model import Column, Line, Table, Value, notes
 from hopmeter.report.tables.row_values import amount_value, ratio_value
@@ -22,6 +24,7 @@ from hopmeter.report.words.workload_words import growth_text, is_part, missed_te
 
 LATENCIES = {
     "first_message": "First message: from the start of the first program to the first arrival at the last receiver.",
+    "recovery": "Recovery: from the start of the new process to the next arrival at the last receiver.",
     "response": "Response: from the time a message is due to its arrival.",
     "roundtrip": "Round trip: from sending a message to receiving its reply; not halved.",
     "gather": "Gather: from sending the first request of a message to receiving the last server's reply.",
@@ -95,8 +98,14 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
     return Line(
         values if row["status"] == "ok" else [_without_result(value) for value in values],
         row_values.line_style(row),
-        row_values.remarks(row, early, behind, empty_hop),
+        row_values.remarks(row, early, behind, empty_hop, _not_recovered(row)),
     )
+
+
+def _not_recovered(row: Row) -> str:
+    """Return the verdict on a row that did not recover from a restart in some trials, or an empty string."""
+    said = [split_code(text) for text in row["warnings"] or ()]
+    return next((words for words, code in said if code == NOT_RECOVERED), "")
 
 
 def _without_result(value: Value) -> Value:
@@ -250,7 +259,7 @@ def _has_floor(group: Group) -> bool:
 def _has_many_messages(group: Group) -> bool:
     """Return whether the rows describe the messages of a steady state instead of the first message of each trial. For
     first messages, the share of lost messages, CPU per message and high percentiles are meaningless."""
-    return bool(group.conditions["begin"] != AT_ONCE)
+    return bool(group.conditions["begin"] != AT_ONCE and group.conditions["restart"] == NOTHING)
 
 
 def _has_cpu(group: Group) -> bool:

@@ -78,7 +78,7 @@ class RowRule:
     def _concerns(self, row: Row) -> bool:
         """Return whether the rule suits the way in which the row was measured. Rules in STEADY are not meant for a
         row whose source sends at once, because such a row has one latency per trial."""
-        return self.code not in STEADY or not row.cell.axes.begins_at_once
+        return self.code not in STEADY or not row.cell.axes.measures_moments
 
 
 def _unresolved_tails(row: Row) -> list[str]:

@@ -28,6 +28,8 @@ from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kil
 PATIENCE_S = 120.0
 """How long a broker may take to become ready. RabbitMQ needs 4 s of CPU time, and a busy machine is slow."""
 LOOK_S = 0.02
+QUICK_LOOK_S = 0.005
+"""How often hopmeter checks, in seconds, whether a restarted broker is ready. The time until then is a result."""
 GRACE_S = 8.0
 """How long, in seconds, a broker may take to exit after SIGTERM. The time is generous because only the broker itself
 can release its shared memory."""
@@ -60,6 +62,9 @@ class BrokerProcess:
         self._told, self._ground = told, ground
         self.address = ""
         self.environment: dict[str, str] = {}
+        self._is_down = False
+        self._log_start = 0
+        """The size of the log, in bytes, when the current process was started."""
 
     def __enter__(self) -> Self:
         for _ in range(TRIES - 1):
@@ -76,6 +81,8 @@ class BrokerProcess:
         self.close()
 
     def _serving(self) -> Self:
+        self._secret = secrets.token_hex(16)
+        self._port, self._port2 = _free_ports(self._ground.host)
         self._start()
         try:
             self._prove()
@@ -84,9 +91,27 @@ class BrokerProcess:
             raise
         return self
 
+    def kill(self) -> int:
+        """Kill the broker and its children at once, without letting the broker close anything. Return a time on
+        CLOCK_MONOTONIC at which the broker had ended. Afterwards, call either `start_again` or `close`."""
+        kill_group(self.pid)
+        self._process.wait()
+        killed_ns = time.monotonic_ns()
+        os.close(self.exit_watch)
+        self._is_down = True
+        return killed_ns
+
+    def start_again(self) -> tuple[int, int]:
+        """Start a killed broker with the same port, password, settings and directory. Return when the process was
+        started and when it was ready, on CLOCK_MONOTONIC. Raises TrialFailedError if the broker does not become
+        ready."""
+        started_ns = time.monotonic_ns()
+        self._start()
+        self._is_down = False
+        self._prove(QUICK_LOOK_S)
+        return started_ns, time.monotonic_ns()
+
     def _start(self) -> None:
-        self._secret = secrets.token_hex(16)
-        self._port, self._port2 = _free_ports(self._ground.host)
         self._ground.directory.mkdir(parents=True, exist_ok=True)
         for name, text in self._told.files.items():
             file = self._ground.directory / self._fill_placeholders(name)
@@ -97,7 +122,8 @@ class BrokerProcess:
         self.environment = self._fill_all(self._told.environment)
         own = self._fill_all(self._told.own_environment)
         command = [self._told.program or self._told.command[0], *map(self._fill_placeholders, self._told.command[1:])]
-        with self._ground.log.open("wb") as log:
+        self._log_start = self._ground.log.stat().st_size if self._is_down else 0
+        with self._ground.log.open("ab" if self._is_down else "wb") as log:
             try:
                 self._process = subprocess.Popen(
                     command,
@@ -136,7 +162,7 @@ class BrokerProcess:
         words = {**self._ground.settings, **places, **access, "run": self._ground.run}
         return fill(text, {name: _in_words(value) for name, value in words.items()})
 
-    def _prove(self) -> None:
+    def _prove(self, look_s: float = LOOK_S) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while not self._serves():
             self.check()
@@ -144,11 +170,11 @@ class BrokerProcess:
                 raise TrialFailedError(
                     "E-BROKER-SILENT", f"{self.title} was not ready within {PATIENCE_S:.0f} s{self._last_log_lines()}"
                 )
-            time.sleep(LOOK_S)
+            time.sleep(look_s)
 
     def _serves(self) -> bool:
         if self._told.line:
-            return self._told.line in self._log_text()
+            return self._told.line in self._log_text(self._log_start)
         with contextlib.suppress(OSError), socket.create_connection((self._ground.host, self._port), timeout=1):
             return True
         return False
@@ -175,8 +201,8 @@ class BrokerProcess:
         lines = [line.strip() for line in self._log_text().splitlines() if line.strip()]
         return f"; its log ends: {' | '.join(lines[-3:])[-TAIL_CHARACTERS:]}" if lines else ""
 
-    def _log_text(self) -> str:
-        return self._ground.log.read_text(encoding="utf-8", errors="replace")
+    def _log_text(self, start: int = 0) -> str:
+        return self._ground.log.read_bytes()[start:].decode(errors="replace")
 
     def reading(self) -> Reading:
         """Return the resources that the broker has used so far."""
@@ -194,6 +220,15 @@ class BrokerProcess:
 
     def close(self) -> None:
         """Terminate the broker so that it can release its resources, then kill the broker and its children."""
+        if not self._is_down:
+            self._end()
+        for path in self._told.leftover_files:
+            Path(self._fill_placeholders(path)).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            if self._ground.log.stat().st_size == 0:
+                self._ground.log.unlink()
+
+    def _end(self) -> None:
         # Popen's methods are not used, because they would reap the process. The process id and the process group stay
         # reserved only until the process has been reaped.
         os.kill(self.pid, signal.SIGTERM)
@@ -201,12 +236,7 @@ class BrokerProcess:
         self._wait()
         kill_group(self.pid)
         self._process.wait()
-        for path in self._told.leftover_files:
-            Path(self._fill_placeholders(path)).unlink(missing_ok=True)
         os.close(self.exit_watch)
-        with contextlib.suppress(OSError):
-            if self._ground.log.stat().st_size == 0:
-                self._ground.log.unlink()
 
     def _wait(self) -> None:
         deadline = time.monotonic() + GRACE_S

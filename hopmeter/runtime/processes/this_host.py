@@ -72,6 +72,14 @@ class LocalTrial:
         self.brokers.append(broker)
         return broker
 
+    def start_broker_again(self, broker: BrokerProcess) -> tuple[int, int]:
+        """Start a killed broker again. Return when the new process was started and when it was ready, on
+        CLOCK_MONOTONIC. The broker's resource usage is counted from its new start."""
+        times = broker.start_again()
+        self._used_before[self.brokers.index(broker)] = Reading(at_ns=times[0])
+        self._on_open_files()
+        return times
+
     def start_node(self, start: Start) -> LocalNode:
         """Start a node as a child process. Calling `close` on the node ends the node's process."""
         node = LocalNode(start, self._note_open_files)

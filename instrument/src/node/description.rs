@@ -19,6 +19,8 @@ struct Description<'a> {
     turns: bool,
     /// Whether this node supports `begin`.
     at_once: bool,
+    /// Whether this node supports `restart`.
+    restarts: bool,
     compiler: &'a str,
     flags: &'a str,
 }
@@ -33,6 +35,7 @@ pub fn describe(host: &Host<'_>) -> Result<()> {
         spec: SPEC_FORMAT,
         turns: true,
         at_once: true,
+        restarts: true,
         compiler: &host.compiler,
         flags: &host.flags,
     };

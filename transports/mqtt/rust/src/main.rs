@@ -14,6 +14,10 @@ use rumqttc::{
 
 /// The maximum number of messages in the connection thread's queue. If the queue is full, a send returns busy.
 const QUEUE: usize = 64;
+/// The pause before the library tries again to connect to a broker that is down.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(10);
+/// How often a publisher that closes tries to put its last request into the queue, once a millisecond.
+const CLOSING_TRIES: u32 = 1000;
 /// Room for the packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;
 
@@ -59,11 +63,8 @@ impl Mqtt {
 
 impl Transport for Mqtt {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        let (client, mut connection) = self.connect(format!("{}.out", link.name))?;
-        // Writes the client's queued messages until the client or the broker disconnects. After that, every send fails.
-        let is_end = |event: &_| matches!(event, Err(_) | Ok(Event::Outgoing(Outgoing::Disconnect)));
-        let attend = move || drop(connection.iter().find(is_end));
-        let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(attend);
+        let (client, connection) = self.connect(format!("{}.out", link.name))?;
+        let spawned = std::thread::Builder::new().name("mqtt".into()).spawn(move || attend(connection));
         let thread = spawned.context("starting the thread of an MQTT connection")?;
         Ok(Box::new(TopicPublisher { client, topic: link.name.clone(), qos: self.qos, thread: Some(thread) }))
     }
@@ -73,12 +74,26 @@ impl Transport for Mqtt {
         let number = self.receivers.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.in.{}.{number}", link.name, std::process::id());
         let (client, connection) = self.connect(id)?;
-        client.subscribe(&link.name, self.qos).context("subscribing at mosquitto")?;
-        Ok(Box::new(TopicSubscriber { _client: client, connection }))
+        Ok(Box::new(TopicSubscriber { client, connection, topic: link.name.clone(), qos: self.qos }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
         vec![("path".into(), "TCP through mosquitto".into())]
+    }
+}
+
+/// Writes the client's queued messages until the client disconnects. If the broker disconnects or is down, the library
+/// connects again. If the first connection fails, the function returns, and every send then fails.
+fn attend(mut connection: Connection) {
+    let mut was_accepted = false;
+    for event in connection.iter() {
+        match event {
+            Ok(Event::Incoming(Packet::ConnAck(_))) => was_accepted = true,
+            Ok(Event::Outgoing(Outgoing::Disconnect)) => return,
+            Err(_) if was_accepted => std::thread::sleep(RECONNECT_PAUSE),
+            Err(_) => return,
+            Ok(_) => {}
+        }
     }
 }
 
@@ -108,7 +123,11 @@ impl TopicPublisher {
 
 impl Drop for TopicPublisher {
     fn drop(&mut self) {
+        let mut tries = 0..CLOSING_TRIES;
         while self.is_served() && self.client.try_disconnect().is_err() {
+            if tries.next().is_none() {
+                return; // the broker is down, so the thread ends with the process
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
         // The thread ends only on request, so its result carries no information.
@@ -118,17 +137,24 @@ impl Drop for TopicPublisher {
 
 struct TopicSubscriber {
     /// The subscription ends when the client is dropped.
-    _client: Client,
+    client: Client,
     connection: Connection,
+    topic: String,
+    qos: QoS,
 }
 
 impl Subscriber for TopicSubscriber {
-    /// Each poll also does the connection's other work, such as sending acknowledgements.
+    /// Each poll also does the connection's other work, such as sending acknowledgements. Whenever the broker accepts the
+    /// connection, the client subscribes, because a restarted broker knows no subscriptions.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {
                 take(Received::split(&message.payload));
                 Ok(1)
+            }
+            Ok(Ok(Event::Incoming(Packet::ConnAck(_)))) => {
+                self.client.try_subscribe(&self.topic, self.qos).context("subscribing at mosquitto")?;
+                Ok(0)
             }
             Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => Ok(0),
             Ok(Err(cause)) => Err(Error::new("receiving from mosquitto").because(cause)),

@@ -7,6 +7,7 @@
 pub mod abi;
 mod departure;
 mod held;
+mod outage;
 mod plan;
 mod receiver;
 mod sender;

@@ -7,22 +7,26 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use hopmeter_synthetic::{Plan, Receiver, Sender};
 
-struct Synthetic(Plan);
+struct Synthetic {
+    plan: Plan,
+    broker: String,
+}
 
 impl Synthetic {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
-        Ok(Arc::new(Self(Plan::read(setup.settings.clone().into())?)))
+        Ok(Arc::new(Self { plan: Plan::read(setup.settings.clone().into())?, broker: setup.broker.clone() }))
     }
 
     fn open_polled(&self, link: &Link, sleeps: bool) -> Result<Box<dyn Subscriber>> {
-        let receiver = Receiver::connect(&link.address, &link.name, self.0.clone(), sleeps)?;
+        let receiver = Receiver::connect(&link.address, &link.name, self.plan.clone(), sleeps)?;
+        let receiver = receiver.with_broker(&self.broker)?;
         Ok(Box::new(SyntheticSubscriber { receiver, sleeps }))
     }
 }
 
 impl Transport for Synthetic {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(SyntheticPublisher(Sender::open(&link.name, self.0.clone(), link.frame_bytes)?)))
+        Ok(Box::new(SyntheticPublisher(Sender::open(&link.name, self.plan.clone(), link.frame_bytes)?)))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {

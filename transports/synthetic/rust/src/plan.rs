@@ -25,6 +25,12 @@ pub struct Plan {
     pub max_rate_hz: f64,
     pub queue: usize,
     pub discovery_ms: u64,
+    /// Whether a broker runs that carries no messages. Only nodes in Rust have this setting.
+    #[serde(default)]
+    pub broker: bool,
+    /// The time from a receiver's connection to a restarted broker until samples get through. Only nodes in Rust have this setting.
+    #[serde(default)]
+    pub recovery_ms: u64,
 }
 
 /// The distribution of the jitter.
@@ -144,6 +150,8 @@ mod tests {
             stall_at: 0,
             stall_ms: 0,
             discovery_ms: 0,
+            broker: false,
+            recovery_ms: 0,
             max_rate_hz: 0.0,
             queue: 16,
         }

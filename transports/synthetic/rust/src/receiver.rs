@@ -10,6 +10,7 @@ use hopmeter_shm::Consumer;
 
 use crate::departure::remove_departure;
 use crate::held::{Frame, Held};
+use crate::outage::BrokerConnection;
 use crate::plan::Plan;
 
 /// How long before the due time the receiver stops sleeping and spins, because a sleep is not exact to the microsecond.
@@ -26,6 +27,8 @@ pub struct Receiver {
     overtaken: Option<Planned>,
     /// When the discovery that the plan simulates ends. Samples that departed before this time are lost.
     discovered_ns: i64,
+    /// The connection to the planned broker, or `None` if the plan has no broker.
+    broker: Option<BrokerConnection>,
 }
 
 /// A frame and the number of times that it will arrive.
@@ -44,7 +47,19 @@ impl Receiver {
         let consumer = Consumer::connect(address, link, may_sleep)?;
         let capacity = plan.queue.saturating_sub(consumer.geometry().slots as usize - 1).max(1);
         let discovered_ns = now_ns() + plan.discovery_ms as i64 * 1_000_000;
-        Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None, discovered_ns })
+        let broker = None;
+        Ok(Self { consumer, plan, held: Held::default(), capacity, free_ns: 0, overtaken: None, discovered_ns, broker })
+    }
+
+    /// Connects to the planned broker at the given address. An empty address means that the plan has no broker.
+    ///
+    /// # Errors
+    /// Fails if there is no broker at the address.
+    pub fn with_broker(mut self, address: &str) -> Result<Self> {
+        if !address.is_empty() {
+            self.broker = Some(BrokerConnection::open(address, self.plan.recovery_ms)?);
+        }
+        Ok(self)
     }
 
     /// Waits at most `timeout` until a frame is due, and returns the frame that is due next. If the timeout is zero,
@@ -98,11 +113,16 @@ impl Receiver {
         let departed_ns = remove_departure(&mut frame)?;
         let (header, payload) = frame.split_at(HEADER_BYTES);
         match Header::read(header, payload.len()).ok().filter(Header::is_sample) {
-            Some(_) if departed_ns < self.discovered_ns => {}
+            Some(_) if departed_ns < self.discovered_ns || !self.is_connected(departed_ns) => {}
             Some(header) => self.hold_sample(&header, departed_ns, frame),
             None => self.hold_unplanned(departed_ns, frame),
         }
         Ok(())
+    }
+
+    /// Returns whether a sample that departed at `departed_ns` gets through, because the planned broker is not down.
+    fn is_connected(&mut self, departed_ns: i64) -> bool {
+        self.broker.as_mut().is_none_or(|broker| broker.carries(departed_ns))
     }
 
     /// Holds a frame that the plan does not cover: a probe, a warm-up message, or a foreign frame.

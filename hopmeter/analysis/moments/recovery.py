@@ -1,0 +1,137 @@
+"""Measure how long a trial needs after a restart until the next message arrives, and what the restart loses and
+repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from hopmeter.analysis.latency.arrivals import Times
+from hopmeter.messages import tag
+from hopmeter.model.cell import Cell
+from hopmeter.model.trial import TrialResult
+from hopmeter.plan.topology import topology
+from hopmeter.store.disk import StoreError
+from hopmeter.store.samples import Samples
+
+NOT_RECOVERED = "W-NOT-RECOVERED"
+COUNTS = ("lost_by_restart", "repeated_by_restart")
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The moments of a trial from a process's end to the next message, on CLOCK_MONOTONIC, and the messages that the
+    restart cost."""
+
+    killed_ns: int
+    """When the killed process had ended."""
+    restarted_ns: int
+    """When the new process was started."""
+    ready_ns: int
+    """When the new process was found ready to serve."""
+    recovered_ns: int | None
+    """When the last receiver got its first message that was due after the process had ended, or None if a receiver got
+    no such message."""
+    watched_s: float
+    """The time from the start of the new process until the last message was due, in seconds."""
+    lost_by_restart: int
+    """The number of measured messages that did not arrive at the receiver that lost most."""
+    repeated_by_restart: int
+    """The number of measured messages that arrived more than once, at the receiver with the most of them."""
+
+    @property
+    def took_ns(self) -> int | None:
+        """Return the time from the start of the new process to the next message: 0 if messages arrived earlier, because
+        the killed process carried no messages."""
+        return None if self.recovered_ns is None else max(0, self.recovered_ns - self.restarted_ns)
+
+    @property
+    def parts_us(self) -> dict[str, float]:
+        """Return the parts of the recovery and the whole outage in µs, or an empty dict if a receiver got no message.
+
+        The first message may arrive before hopmeter has found that the process is ready; the restart then ends with
+        this message.
+        """
+        if self.recovered_ns is None or self.took_ns is None:
+            return {}
+        restart_ns = min(self.ready_ns - self.restarted_ns, self.took_ns)
+        outage_ns = self.recovered_ns - self.killed_ns
+        parts = {"outage_us": outage_ns, "restart_us": restart_ns, "reconnection_us": self.took_ns - restart_ns}
+        return {name: length_ns / 1000 for name, length_ns in parts.items()}
+
+
+def find_recovery(cell: Cell, result: TrialResult, samples: Samples) -> Recovery:
+    """Return the moments of a trial with a restart, and the messages that the restart cost.
+
+    Raises StoreError if the samples are missing or damaged, or if nothing was restarted.
+    """
+    killed_ns, restarted_ns, ready_ns = result.killed_ns, result.restarted_ns, result.ready_ns
+    if killed_ns is None or restarted_ns is None or ready_ns is None:
+        raise StoreError("E-NOT-RECORDED", "the trial has no restart", "measure the trial again")
+    receivers = list(_receivers(cell, samples, killed_ns))
+    arrivals = [each.recovered_ns for each in receivers]
+    known = [each for each in arrivals if each is not None]
+    return Recovery(
+        killed_ns=killed_ns,
+        restarted_ns=restarted_ns,
+        ready_ns=ready_ns,
+        recovered_ns=max(known) if len(known) == len(arrivals) else None,
+        watched_s=max(each.last_due_ns for each in receivers) / 1e9 - restarted_ns / 1e9,
+        lost_by_restart=max(each.lost for each in receivers),
+        repeated_by_restart=max(each.repeated for each in receivers),
+    )
+
+
+def cell_columns(trials: Sequence[Recovery]) -> dict[str, float]:
+    """Return the medians of the parts over the trials that recovered, and the medians of the lost and the repeated
+    messages over all trials."""
+    parts = [each.parts_us for each in trials if each.parts_us]
+    found = {name: median(each[name] for each in parts) for name in parts[0]} if parts else {}
+    return found | ({name: median(getattr(each, name) for each in trials) for name in COUNTS} if trials else {})
+
+
+def trial_columns(recovery: Recovery) -> dict[str, Any]:
+    """Return a trial's moments around a restart, and its counts, keyed by column of `trials.parquet`."""
+    return {name: getattr(recovery, name) for name in ("recovered_ns", *COUNTS)}
+
+
+def not_recovered(trials: Sequence[Recovery]) -> list[str]:
+    """Return a warning that names how many trials did not recover, and within which time, or an empty list if all
+    trials recovered."""
+    failed = [each for each in trials if each.recovered_ns is None]
+    if not failed:
+        return []
+    within_s = min(each.watched_s for each in failed)
+    many = "" if len(failed) == len(trials) else f" in {len(failed)} of {len(trials)} trials"
+    return [tag(NOT_RECOVERED, f"does not recover within {within_s:.1f} s{many}")]
+
+
+@dataclass(frozen=True)
+class _Receiver:
+    recovered_ns: int | None
+    last_due_ns: int
+    lost: int
+    repeated: int
+
+
+def _receivers(cell: Cell, samples: Samples, killed_ns: int) -> Iterator[_Receiver]:
+    for source, *sinks in topology(cell).flows.values():
+        sent = samples.of(source.id, "seq", "due_ns")
+        for sink in sinks:
+            got = samples.of(sink.id, "seq", "arrived_ns")
+            yield _receiver(sent, got, killed_ns)
+
+
+def _receiver(sent: dict[str, Times], got: dict[str, Times], killed_ns: int) -> _Receiver:
+    later = got["arrived_ns"][np.isin(got["seq"], sent["seq"][sent["due_ns"] > killed_ns])]
+    _, times = np.unique(got["seq"], return_counts=True)
+    return _Receiver(
+        recovered_ns=int(later.min()) if len(later) else None,
+        last_due_ns=int(sent["due_ns"].max()),
+        lost=int((~np.isin(sent["seq"], got["seq"])).sum()),
+        repeated=int((times > 1).sum()),
+    )
