@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hopmeter.analysis.latency.arrivals import Times
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
@@ -65,7 +65,7 @@ class _Receiver:
     """What one receiver got: its first arrival, and the number of messages lost before that arrival."""
 
     arrived_ns: int | None
-    lost_due: Times
+    lost_due: NDArray[np.int64]
     """When each of the messages lost before the first arrival was due."""
 
 
@@ -130,7 +130,9 @@ def _receivers(cell: Cell, samples: Samples) -> Iterator[_Receiver]:
             yield _receiver(sent["seq"], sent["due_ns"], got["seq"], got["arrived_ns"])
 
 
-def _receiver(sent: Times, due: Times, seqs: Times, arrived: Times) -> _Receiver:
+def _receiver(
+    sent: NDArray[np.int64], due: NDArray[np.int64], seqs: NDArray[np.int64], arrived: NDArray[np.int64]
+) -> _Receiver:
     if not len(seqs):
         return _Receiver(None, due)
     first = int(arrived.argmin())

@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hopmeter.analysis.latency.arrivals import Times
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
@@ -126,7 +126,7 @@ def _receivers(cell: Cell, samples: Samples, killed_ns: int) -> Iterator[_Receiv
             yield _receiver(sent, got, killed_ns)
 
 
-def _receiver(sent: dict[str, Times], got: dict[str, Times], killed_ns: int) -> _Receiver:
+def _receiver(sent: dict[str, NDArray[np.int64]], got: dict[str, NDArray[np.int64]], killed_ns: int) -> _Receiver:
     later = got["arrived_ns"][np.isin(got["seq"], sent["seq"][sent["due_ns"] > killed_ns])]
     _, times = np.unique(got["seq"], return_counts=True)
     return _Receiver(
