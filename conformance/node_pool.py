@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from conformance.credentials import ensure_credentials
 from conformance.leak_watch import LeakWatch
 from conformance.scripted_node import ScriptedNode
 from conformance.shared_broker import SharedBroker
@@ -118,13 +119,15 @@ class NodePool:
         payload: str = "bytes:0",
         blocking: bool = True,
         host: Host | None = None,
+        keys: str = "",
         **given: Any,
     ) -> ScriptedNode:
         """Return a node of the transport with an open adapter.
 
         The node's links use `wait`, `payload` and frames of at most `frame_bytes`, unless a link overrides them.
         `given` contains the adapter's settings. A `blocking` node waits for its receivers, even if its transport drops
-        frames by default. Without a `host`, the node runs on this machine.
+        frames by default. Without a `host`, the node runs on this machine. A node with `keys` trusts only peers with
+        the same keys, which differ from those of all other nodes.
         """
         self._leftovers.update(manifest.leftovers)
         if manifest.name not in self._open_files:
@@ -133,7 +136,8 @@ class NodePool:
         manifest = manifest.for_settings(settings)
         self._ensure_broker(manifest, settings)
         at = {"bind": host.address, "advertised": host.address} if host else {}
-        opening = {"settings": settings, "largest_frame_bytes": frame_bytes, **at}
+        folder = self.folder / keys
+        opening = {"settings": settings, "largest_frame_bytes": frame_bytes, "directory": str(folder), **at}
         known = json.dumps([manifest.name, language, opening], sort_keys=True, default=str)
         idle = self._idle[known]
         node = idle.pop(0) if idle else self._start(manifest, language, host)
@@ -141,7 +145,8 @@ class NodePool:
         node.link_values = {"wait": wait, "payload": units.payload(payload), "frame_bytes": frame_bytes}
         if node.process.pid not in self._openings:
             opening["daemon"] = self._broker.process.address if self._broker.process and manifest.broker else ""
-            node.execute(run=self.run, directory=str(self.folder), **opening)
+            ensure_credentials(folder, settings, keys)
+            node.execute(run=self.run, **opening)
             self._openings[node.process.pid] = known
         return node
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.broker import HostBroker
+from conformance.credentials import ensure_credentials
 from conformance.leak_watch import LeakWatch
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.broker import fill
@@ -77,6 +78,7 @@ def _run(manifest: Manifest, settings: Mapping[str, Any], host: Host | None) -> 
     watch = LeakWatch(run, folder)
     context = BrokerContext(run, folder / "broker", settings, folder / "broker.log")
     made = HostBroker(manifest, context, host) if host else BrokerProcess(manifest.broker, context)
+    ensure_credentials(folder, settings)
     try:
         with turn(manifest), contextlib.closing(made.__enter__()) as broker:
             yield broker, context.log

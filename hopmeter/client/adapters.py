@@ -13,7 +13,7 @@ from hopmeter.errors import RefusedValueError, UsageError
 from hopmeter.manifest.discovery import every, find_transports
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.language_part import Offer
-from hopmeter.manifest.tables.setting import Setting
+from hopmeter.manifest.tables.setting import OFF, SECURITY, Setting
 from hopmeter.node.contract import LOOPBACK, AdapterError
 from hopmeter.node.loading import transport_class
 from hopmeter.system.toml_files import one_of
@@ -65,7 +65,10 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
 
 def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given settings, converted to the types in the manifest. Raises UsageError for an unknown setting or
-    value."""
+    value, and for a setting that needs keys."""
+    if given.get(SECURITY, OFF) != OFF:
+        what = f"{manifest.title} with {SECURITY}={given[SECURITY]} needs keys, which connect does not create"
+        raise UsageError("E-NO-KEYS", what, f"leave {SECURITY} off; `hopmeter run` measures it")
     return {name: _check_setting(manifest, name, value) for name, value in given.items()}
 
 

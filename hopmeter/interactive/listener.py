@@ -15,7 +15,7 @@ from hopmeter.analysis.latency.trial import sum_counter
 from hopmeter.api.measuring import Consoles
 from hopmeter.api.planning import local_capabilities
 from hopmeter.clocks.batches import ClockError
-from hopmeter.errors import HopmeterError
+from hopmeter.errors import HopmeterError, UsageError
 from hopmeter.hosts.coordinator.session import naming
 from hopmeter.hosts.protocol.greeting import Greeting
 from hopmeter.interactive.meeting import Peer, connect_to_peer, join_hosts
@@ -31,6 +31,7 @@ from hopmeter.interactive.study import (
     check_same,
     find_pairs,
 )
+from hopmeter.manifest.tables.setting import OFF, SECURITY
 from hopmeter.messages import split_code, tag, with_remedy
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
@@ -89,6 +90,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
     found = find_pairs(publisher, listener, one_machine)
     pairs = [pair for pair, absence in found.items() if absence is None]
     plan = _plan(pairs, listener, settings, capabilities)
+    _check_keys(plan, publisher.brokers)
     with ScratchDir() as ground:
         folder = RunFolder.create(ground.directory, "run", {"cells": []})
         with session.compare_clocks(folder.path) as clocks:
@@ -103,6 +105,14 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
                 brokers=publisher.brokers,
             )
             yield Study(peer, listener, found, executor)
+
+
+def _check_keys(plan: Plan, brokers: Mapping[str, str]) -> None:
+    """Raise UsageError if a cell needs the keys of a broker that hopmeter does not start."""
+    for cell in plan.cells:
+        if cell.axes.transport in brokers and cell.carriage.settings.get(SECURITY, OFF) != OFF:
+            what = f"the broker of {cell.axes.transport} is yours, and hopmeter does not know its keys"
+            raise UsageError("E-NO-KEYS", what, "omit --broker, or leave the setting `security` off")
 
 
 def _plan(pairs: list[StudyCase], side: Side, settings: Sequence[str], capabilities: Capabilities) -> Plan:

@@ -46,7 +46,8 @@ class RunningTrial:
             work.cell.id, work.trial, good=False, order=work.order, round=work.round, turn_s=turn_s
         )
         self._sides = turns.sides if turns else 1
-        self._parts = {name: hosts[name].trial(run, work.manifests) for name in work.host_names}
+        keys = work.make_credentials()
+        self._parts = {name: hosts[name].trial(run, work.manifests, keys) for name in work.host_names}
         self._places = {name: make_trial_context(work, name, part, run, turns) for name, part in self._parts.items()}
         self._ends = ExitStack()
         for part in self._parts.values():

@@ -16,6 +16,7 @@ from hopmeter.plan.carriers import carriers
 from hopmeter.plan.placement.background_load import Load
 from hopmeter.plan.spec import TrialContext, Turns
 from hopmeter.plan.topology import core_of, topology
+from hopmeter.runtime.processes.credentials import make_credentials
 from hopmeter.runtime.processes.host import Host, TrialHost
 from hopmeter.runtime.processes.this_host import LEAD_NS
 
@@ -87,6 +88,11 @@ class Work:
     def manifests(self) -> list[Manifest]:
         """Return the manifest of each carrier, in the order of the carriers."""
         return [self.manifest_of(each) for each in carriers(self.cell)]
+
+    def make_credentials(self) -> list[dict[str, bytes]]:
+        """Return new keys for each carrier, in the order of the carriers. All hosts of the trial use the same keys."""
+        addresses = {self.address(host) for host in self.host_names}
+        return [make_credentials(each.settings, addresses) for each in carriers(self.cell)]
 
 
 def programs(cell: Cell, ready: Mapping[tuple[str, str], Readiness]) -> dict[int, Readiness]:

@@ -13,6 +13,7 @@ pub mod contract;
 mod control;
 pub mod copying;
 pub mod cost;
+mod credentials;
 mod duplex;
 pub mod empty;
 pub mod error;

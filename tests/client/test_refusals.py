@@ -42,6 +42,12 @@ def test_what_does_not_fit_is_refused_with_the_remedy(tmp_path: Path) -> None:
             house.client("add").call("large", timeout_s=PATIENCE_S)
 
 
+def test_encryption_is_refused_because_no_one_creates_keys() -> None:
+    with pytest.raises(UsageError) as refused:
+        hopmeter.connect("zeromq", security="curve")
+    assert refused.value.code == "E-NO-KEYS"
+
+
 def test_what_receives_can_be_asked_for_a_framework_and_a_place_that_there_are(tmp_path: Path) -> None:
     with hopmeter.connect("unix", folder=tmp_path) as house:
         house.publisher("camera")

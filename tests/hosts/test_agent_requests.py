@@ -59,6 +59,8 @@ SPEC = {
         ("start-trial", {"trial": "../../etc", "transports": ["tcp"]}),
         ("start-trial", {"trial": RUN, "transports": ["../tcp"]}),
         ("start-trial", {"trial": RUN, "transports": [["tcp"]]}),
+        ("start-trial", {"trial": RUN, "transports": ["tcp"], "credentials": [{"../evil": "AAAA"}]}),
+        ("start-trial", {"trial": RUN, "transports": ["tcp"], "credentials": [{"ca.pem": "A" * 20_000}]}),
         ("usage", {"trial": RUN, "since_ns": 0}),
         ("has-file", {"hash": "../../etc/passwd"}),
         ("add-file", {"hash": "0" * 64, "data": "AAAA", "last": True}),

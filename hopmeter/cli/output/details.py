@@ -60,7 +60,8 @@ def _languages(offers: Iterable[Offer], ready: Mapping[tuple[str, str], Readines
 def _settings(settings: Mapping[str, Setting]) -> Table:
     table = _table("name", "default", "allowed", "meaning")
     for name, setting in settings.items():
-        help_text = " ".join((setting.help, *_where(setting)))
+        choices = (f"{choice}: {words}." for choice, words in setting.choice_help.items())
+        help_text = " ".join((setting.help, *choices, *_where(setting)))
         table.add_row(name, humanize.setting(setting.default), _allowed_values(setting), help_text)
     return table
 

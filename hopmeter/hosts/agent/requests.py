@@ -28,6 +28,9 @@ from hopmeter.runtime.processes.this_host import ThisHost
 from hopmeter.schemas.library import built_libraries
 
 MOST_TRIALS = 4
+KEY_FILE = re.compile(r"[a-z]{1,20}\.[a-z]{1,20}")
+LONGEST_KEY = 10_000
+"""The maximum number of characters of a key file's content, encoded as base64."""
 TOKEN = re.compile(r"[0-9a-f]{32}")
 Ask = Mapping[str, Any]
 
@@ -167,7 +170,7 @@ class Requests:
             raise ValueError(f"the trial already exists, or there are already {MOST_TRIALS} trials")
         names = value_checks.items(ask, "transports", 100)
         manifests = [known[value_checks.word({"transport": name}, "transport", known)] for name in names]
-        part = self._here.trial(run, manifests)
+        part = self._here.trial(run, manifests, _credentials(ask))
         self._here.note_alive()
         self.trials[run] = AgentTrial(part, run, manifests, self._program, self._files.path)
         return {}
@@ -263,6 +266,15 @@ class Requests:
             self.background.close()
             self.background = None
         return {}
+
+
+def _credentials(ask: Ask) -> list[dict[str, bytes]]:
+    """Return the content of the key files that the coordinator sent for each transport, by file name."""
+    found = value_checks.items({"credentials": [], **ask}, "credentials", 100)
+    texts = [value_checks.texts({"files": files}, "files", LONGEST_KEY) for files in found]
+    if any(not KEY_FILE.fullmatch(name) for files in texts for name in files):
+        raise ValueError(f"the name of a key file does not have the form {KEY_FILE.pattern}")
+    return [{name: decode(content) for name, content in files.items()} for files in texts]
 
 
 def _token(ask: Ask) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hopmeter.hosts.coordinator.connection import Connection
@@ -42,9 +42,11 @@ class RemoteHost:
         _, uncertainty_ns = self.clock.translate(time.monotonic_ns())
         return max(LEAST_LEAD_NS, LEAD_NS + ROUND_TRIPS * self._round_trip_ns + uncertainty_ns)
 
-    def trial(self, run: str, manifests: Sequence[Manifest]) -> RemoteTrial:
+    def trial(
+        self, run: str, manifests: Sequence[Manifest], credentials: Sequence[Mapping[str, bytes]] = ()
+    ) -> RemoteTrial:
         """Prepare a trial. The agent learns of the trial when the trial's first process starts."""
-        return RemoteTrial(self, run, manifests, self._folder / run)
+        return RemoteTrial(self, run, manifests, self._folder / run, credentials)
 
     def start_background(self, load: Load, _log: Path) -> RemoteBackground:
         """Start a background load on the remote host."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,7 @@ from hopmeter.hosts.coordinator.questions import Question, answers
 from hopmeter.hosts.coordinator.remote_node import RemoteNode
 from hopmeter.hosts.coordinator.remote_processes import RemoteBroker, names_damage
 from hopmeter.hosts.protocol import spec_paths, value_checks
-from hopmeter.hosts.protocol.content_store import PIECE_BYTES, decode
+from hopmeter.hosts.protocol.content_store import PIECE_BYTES, decode, encode
 from hopmeter.manifest import Manifest
 from hopmeter.plan.spec import TransportContext
 from hopmeter.runtime.failures import TrialFailedError
@@ -46,8 +46,16 @@ class RemoteTrial:
 
     folder = spec_paths.TRIAL
 
-    def __init__(self, host: RemoteHost, run: str, manifests: Sequence[Manifest], fetched: Path) -> None:
+    def __init__(
+        self,
+        host: RemoteHost,
+        run: str,
+        manifests: Sequence[Manifest],
+        fetched: Path,
+        credentials: Sequence[Mapping[str, bytes]] = (),
+    ) -> None:
         self._host, self._run, self._manifests, self._fetched = host, run, manifests, fetched
+        self._credentials = [{name: encode(content) for name, content in files.items()} for files in credentials]
         self.host_name = host.host_name
         self.sites = [TransportContext(spec_paths.site(number), {}) for number in range(len(manifests))]
         self.nodes: dict[int, RemoteNode] = {}
@@ -65,7 +73,8 @@ class RemoteTrial:
             self._is_begun = True
             connection.listen(self._run, self._hear)
             names = [each.name for each in self._manifests]
-            self._earlier.append(connection.post("start-trial", trial=self._run, transports=names))
+            keys: dict[str, Any] = {"credentials": self._credentials} if any(self._credentials) else {}
+            self._earlier.append(connection.post("start-trial", trial=self._run, transports=names, **keys))
         return connection.post(do, patience_s, trial=self._run, **more)
 
     def _await_earlier(self) -> None:

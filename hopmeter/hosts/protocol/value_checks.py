@@ -61,10 +61,11 @@ def table(message: Mapping[str, Any], key: str) -> dict[str, Any]:
     return value
 
 
-def texts(message: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return the value of a key, which must be a JSON object whose values are strings."""
+def texts(message: Mapping[str, Any], key: str, longest: int = 1000) -> dict[str, str]:
+    """Return the value of a key, which must be a JSON object whose values are strings of at most `longest`
+    characters."""
     found = table(message, key)
-    return {name: text(found, name) for name in found}
+    return {name: text(found, name, longest) for name in found}
 
 
 def items(message: Mapping[str, Any], key: str, most: int = MOST_ITEMS) -> list[Any]:

@@ -47,8 +47,8 @@ class AccessWord(Strict):
 class BrokerTable(Strict):
     """The manifest table `[broker]`. The texts in this table may contain placeholders.
 
-    A setting's name in braces stands for the setting's value, and the name of an `access` entry in braces stands for
-    the entry's word. All other placeholders are:
+    A setting's name in braces stands for the setting's value, or for the text that `setting_texts` lists for the value.
+    The name of an `access` entry in braces stands for the entry's word. All other placeholders are:
 
     - `{port}` and `{port2}`: free ports.
     - `{directory}`: a private directory.
@@ -58,6 +58,7 @@ class BrokerTable(Strict):
     - `{secret}`: the password for this broker.
     - `{secret_hash}`: the password as mosquitto stores it.
     - `{anonymous}`: whether clients need no password.
+    - `{credentials}`: the directory with the keys of the setting `security`.
     - `{jars}`: the directory of the jars of `maven`, only in `command`.
     """
 
@@ -87,6 +88,9 @@ class BrokerTable(Strict):
     """
     access: dict[str, AccessWord] = {}
     """Placeholders whose text depends on whether clients need the password."""
+    setting_texts: dict[str, dict[str, str]] = {}
+    """Texts that replace the placeholder of a setting, by the name and the value of the setting. The texts may contain
+    placeholders."""
     leftover_files: list[str] = []
     """Files outside the broker's directory that belong only to this broker and remain after a crash.
 

@@ -20,6 +20,8 @@ from hopmeter.system.toml_files import one_of
 VALUE = "{value}"
 FOLDER = "{folder}"
 """Placeholders in the texts of `variables`: the setting's value, and the transport's directory."""
+SECURITY, OFF = "security", "off"
+"""The name of the setting that switches encryption on, and the setting's default value."""
 
 
 class Setting(Strict):
@@ -28,6 +30,8 @@ class Setting(Strict):
     default: Value
     help: str
     choices: list[str] | None = None
+    choice_help: dict[str, str] = {}
+    """What a choice does, as a clause that follows the choice's name."""
     choice_placements: dict[str, Annotated[list[Placement], Field(min_length=1)]] = {}
     """The placements that a choice requires. A choice that is not listed works with all placements."""
     min: float | None = None
@@ -60,7 +64,7 @@ class Setting(Strict):
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Setting:
         self.check(self.default)
-        for choice in self.choice_placements:
+        for choice in (*self.choice_placements, *self.choice_help):
             self.check(choice)
         return self
 

@@ -22,6 +22,7 @@ from hopmeter.manifest.readiness import environment
 from hopmeter.manifest.tables.broker import BrokerTable, fill, find_program, without_secret
 from hopmeter.node.contract import LOOPBACK
 from hopmeter.runtime.failures import TrialFailedError
+from hopmeter.runtime.processes.credentials import FOLDER as CREDENTIALS
 from hopmeter.runtime.processes.stops import is_stopped
 from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kill_group, reading
 
@@ -52,6 +53,11 @@ class BrokerContext:
     """The address on which the broker listens."""
     anonymous: bool = False
     """Whether the broker also accepts clients without its password. Such clients are not hopmeter nodes."""
+
+    @property
+    def credentials(self) -> Path:
+        """Return the folder with the broker's keys, which is next to the folder of the broker's files."""
+        return self.directory.parent / CREDENTIALS
 
 
 class BrokerProcess:
@@ -159,7 +165,10 @@ class BrokerProcess:
         places |= {"jars": self._told.jars} if self._told.maven else {}
         text = without_secret(text) if self._ground.anonymous else text
         access = {name: word.choose(self._ground.anonymous) for name, word in self._told.access.items()}
-        words = {**self._ground.settings, **places, **access, "run": self._ground.run}
+        settings = {name: _in_words(value) for name, value in self._ground.settings.items()}
+        texts = {name: by.get(settings.get(name, ""), "") for name, by in self._told.setting_texts.items()}
+        places |= {"credentials": self._ground.credentials}
+        words = {**settings, **texts, **places, **access, "run": self._ground.run}
         return fill(text, {name: _in_words(value) for name, value in words.items()})
 
     def _prove(self, look_s: float = LOOK_S) -> None:

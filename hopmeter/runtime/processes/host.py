@@ -135,8 +135,13 @@ class Host(Protocol):
     def lead_ns(self) -> int:
         """Return how long before the start of the schedule the host must receive the `go` message."""
 
-    def trial(self, run: str, manifests: Sequence[Manifest]) -> TrialHost:
-        """Prepare a trial on the host; `manifests` contains one manifest for each carrier. `run` is the trial's id."""
+    def trial(
+        self, run: str, manifests: Sequence[Manifest], credentials: Sequence[Mapping[str, bytes]] = ()
+    ) -> TrialHost:
+        """Prepare a trial on the host; `manifests` contains one manifest for each carrier. `run` is the trial's id.
+
+        `credentials` contains the files of `make_credentials` for each carrier.
+        """
 
     def start_background(self, load: Load, log: Path, /) -> Background:
         """Start a background load on the host. Raises TrialFailedError if the load does not start."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from hopmeter.plan.spec import TransportContext
 from hopmeter.runtime.processes.background_load import BackgroundLoad
 from hopmeter.runtime.processes.broker import BrokerContext, BrokerProcess
 from hopmeter.runtime.processes.cpu import CpuSampler, Steal
+from hopmeter.runtime.processes.credentials import write_credentials
 from hopmeter.runtime.processes.host import BrokerOrder, Step, Usage
 from hopmeter.runtime.processes.node import LocalNode, Start
 from hopmeter.runtime.processes.stops import StopWatch
@@ -30,7 +31,12 @@ class LocalTrial:
     """The part of a trial that runs on this machine."""
 
     def __init__(
-        self, folder: Path, run: str, manifests: Sequence[Manifest], on_open_files: Callable[[], None]
+        self,
+        folder: Path,
+        run: str,
+        manifests: Sequence[Manifest],
+        on_open_files: Callable[[], None],
+        credentials: Sequence[Mapping[str, bytes]] = (),
     ) -> None:
         self.folder, self._run, self._manifests = folder, run, manifests
         self._on_open_files = on_open_files
@@ -40,6 +46,8 @@ class LocalTrial:
             {key: each.open_leftovers[key] for each in manifests for key in each.open_leftovers}
         )
         self.sites = [self._make_transport_context(number, each) for number, each in enumerate(manifests)]
+        for site, files in zip(self.sites, credentials, strict=False):
+            write_credentials(site.directory, files)
         self.nodes: list[LocalNode] = []
         self.brokers: list[BrokerProcess] = []
         self._ends = ExitStack()
@@ -165,9 +173,11 @@ class ThisHost:
         self._trials: list[LocalTrial] = []
         self._background: BackgroundLoad | None = None
 
-    def trial(self, run: str, manifests: Sequence[Manifest]) -> LocalTrial:
+    def trial(
+        self, run: str, manifests: Sequence[Manifest], credentials: Sequence[Mapping[str, bytes]] = ()
+    ) -> LocalTrial:
         """Prepare a trial and its directories."""
-        self._trials.append(LocalTrial(self._ground.trial(), run, manifests, self.note_alive))
+        self._trials.append(LocalTrial(self._ground.trial(), run, manifests, self.note_alive, credentials))
         return self._trials[-1]
 
     def start_background(self, load: Load, log: Path) -> BackgroundLoad:

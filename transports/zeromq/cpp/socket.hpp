@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <zmq.hpp>
 
+#include "hopmeter/credentials.hpp"
 #include "hopmeter/hopmeter.hpp"
 #include "pool.hpp"
 
@@ -18,11 +19,16 @@ struct Process {
   /// How the bytes travel, for the fact `path`.
   std::string path() const {
     if (endpoint == "inproc") return "memory of this process";
-    return endpoint == "tcp" ? "TCP on " + setup.network_device() : "Unix sockets";
+    const auto route = endpoint == "tcp" ? "TCP on " + setup.network_device() : "Unix sockets";
+    return is_secure ? route + " with CURVE" : route;
   }
+
+  /// Room for CURVE's handshake messages, and for what CURVE adds to a message.
+  std::size_t margin_bytes() const { return is_secure ? 1024 : 0; }
 
   hopmeter::Setup setup;
   std::string endpoint = setup.setting<std::string>("endpoint");
+  bool is_secure = setup.setting<std::string>("security") == "curve";
   Pool pool;
   zmq::context_t context;
 };
@@ -58,7 +64,7 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
     socket_.set(zmq::sockopt::rcvhwm, hwm);
     socket_.set(zmq::sockopt::linger, 0);
     // ZeroMQ closes a connection after a larger message; by default there is no limit.
-    socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(link.frame_bytes));
+    socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(link.frame_bytes + process.margin_bytes()));
   }
 
   ~Socket() override {
@@ -71,6 +77,10 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
   zmq::socket_t& operator*() noexcept { return socket_; }
 
   void bind(const hopmeter::Link& link) {
+    if (process_.is_secure) {
+      socket_.set(zmq::sockopt::curve_server, true);
+      socket_.set(zmq::sockopt::curve_secretkey, hopmeter::read_credential(process_.setup, "server.secret"));
+    }
     if (process_.endpoint == "ipc") path_ = process_.setup.directory() + "/" + link.name + ".zmq";
     if (process_.endpoint == "inproc") return bind_at(process_url() + link.name);
     bind_at(path_.empty() ? "tcp://" + process_.setup.bind() + ":*" : "ipc://" + path_);
@@ -81,6 +91,11 @@ class Socket final : public hopmeter::Publisher, public hopmeter::Subscriber, pu
       throw hopmeter::Error(
           "inproc connects only ends of one process, but the other end of " + link.name + " is outside",
           "use placement = \"thread\", or endpoint = \"ipc\"");
+    if (process_.is_secure) {
+      socket_.set(zmq::sockopt::curve_serverkey, hopmeter::read_credential(process_.setup, "server.public"));
+      socket_.set(zmq::sockopt::curve_publickey, hopmeter::read_credential(process_.setup, "client.public"));
+      socket_.set(zmq::sockopt::curve_secretkey, hopmeter::read_credential(process_.setup, "client.secret"));
+    }
     attempt("connecting to " + link.address, [&] { socket_.connect(link.address); });
   }
 

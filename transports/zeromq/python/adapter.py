@@ -12,10 +12,12 @@ import zmq
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.buffers import BufferPool
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Closable, Fill, Handle, Link, Setup, Take, network_device
+from hopmeter.node.credentials import credential
 
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies messages below 64 KiB itself
 NOBLOCK = int(zmq.NOBLOCK)
 PATHS = {"ipc": "Unix sockets", "tcp": "TCP on {}", "inproc": "memory of this process"}
+CURVE_BYTES = 1024  # room for CURVE's handshake messages, and for what CURVE adds to a message
 HERE = f"inproc://{os.getpid()}/"  # the prefix of all addresses within this process
 
 Frame = zmq.Frame | bytes
@@ -133,7 +135,9 @@ class Server(Subscriber):
 class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.path = PATHS[self.settings["endpoint"]].format(network_device(setup))
+        self._is_secure = self.settings["security"] == "curve"
+        path = PATHS[self.settings["endpoint"]].format(network_device(setup))
+        self.path = f"{path} with CURVE" if self._is_secure else path
         self._context: zmq.Context[Any] = zmq.Context(io_threads=setup.settings["io_threads"])
 
     @staticmethod
@@ -158,6 +162,9 @@ class Transport(BaseTransport):
 
     def _bind(self, end: type[Any], link: Link, *socket_type: Any) -> Any:
         socket = self._socket(link, *socket_type)
+        if self._is_secure:
+            socket.curve_server = True
+            socket.curve_secretkey = self._key("server.secret")
         endpoint, path = self.settings["endpoint"], Path(self.setup.directory, f"{link.name}.zmq")
         urls = {"ipc": f"ipc://{path}", "tcp": f"tcp://{self.setup.bind}:*", "inproc": HERE + link.name}
         socket.bind(urls[endpoint])
@@ -169,13 +176,20 @@ class Transport(BaseTransport):
             what = f"inproc connects only ends of one process, but the other end of {link.name} is outside"
             raise AdapterError(what, 'use placement = "thread", or endpoint = "ipc"')
         socket = self._socket(link, *socket_type)
+        if self._is_secure:
+            socket.curve_serverkey = self._key("server.public")
+            socket.curve_publickey, socket.curve_secretkey = self._key("client.public"), self._key("client.secret")
         socket.connect(link.address)
         return end(socket, link)
+
+    def _key(self, name: str) -> bytes:
+        return credential(self.setup, name).read_bytes()
 
     def _socket(self, link: Link, kind: int, *option: Any) -> zmq.Socket[Any]:
         socket = self._context.socket(kind)
         socket.linger = 0
-        socket.setsockopt(zmq.MAXMSGSIZE, link.frame_bytes)  # otherwise memory use would be unlimited
+        margin = CURVE_BYTES if self._is_secure else 0
+        socket.setsockopt(zmq.MAXMSGSIZE, link.frame_bytes + margin)  # otherwise memory use would be unlimited
         socket.set_hwm(self.settings["hwm"])
         if option:
             socket.setsockopt(*option)

@@ -42,7 +42,7 @@ impl Transport for Zeromq {
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
         let socket = self.socket(zmq::SUB, link)?;
         socket.raw().set_subscribe(b"").context("subscribing")?;
-        Ok(Box::new(socket.connect(link)?))
+        Ok(Box::new(socket.connect(&self.setup, link)?))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
@@ -53,7 +53,7 @@ impl Transport for Zeromq {
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        Ok(Box::new(self.socket(zmq::DEALER, link)?.connect(link)?))
+        Ok(Box::new(self.socket(zmq::DEALER, link)?.connect(&self.setup, link)?))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -24,12 +24,21 @@ pub enum Endpoint {
 impl Endpoint {
     /// Returns how the bytes travel, which the result reports as the fact `path`.
     pub fn path(self, setup: &Setup) -> String {
-        match self {
+        let route = match self {
             Self::Ipc => "Unix sockets".into(),
             Self::Tcp => format!("TCP on {}", setup.network_device()),
-            Self::Inproc => "memory of this process".into(),
-        }
+            Self::Inproc => return "memory of this process".into(),
+        };
+        if is_secure(setup).unwrap_or_default() { format!("{route} with CURVE") } else { route }
     }
+}
+
+/// Room for CURVE's handshake messages, and for what CURVE adds to a message.
+const CURVE_BYTES: usize = 1024;
+
+/// Returns whether connections use CURVE, which encrypts messages.
+pub fn is_secure(setup: &Setup) -> Result<bool> {
+    Ok(setup.setting::<String>("security")? == "curve")
 }
 
 /// The prefix of all addresses within this process.
@@ -50,7 +59,8 @@ pub struct Socket {
 impl Socket {
     pub fn open(context: &zmq::Context, kind: SocketType, setup: &Setup, link: &Link) -> Result<Self> {
         let socket = context.socket(kind).context("opening a socket of ZeroMQ")?;
-        prepare(&socket, setup.setting("hwm")?, link).context("preparing a socket of ZeroMQ")?;
+        let message_bytes = link.frame_bytes + if is_secure(setup)? { CURVE_BYTES } else { 0 };
+        prepare(&socket, setup.setting("hwm")?, message_bytes).context("preparing a socket of ZeroMQ")?;
         let (pool, spins) = (Pool::new(link.frame_bytes), link.wait == Wait::Spin);
         Ok(Self { socket, _file: None, address: String::new(), pool, spins, timeout_ms: -1 })
     }
@@ -70,6 +80,10 @@ impl Socket {
     }
 
     pub fn bind(mut self, setup: &Setup, link: &Link) -> Result<Self> {
+        if is_secure(setup)? {
+            self.socket.set_curve_server(true).context("setting up CURVE")?;
+            self.socket.set_curve_secretkey(&setup.read_credential("server.secret")?).context("setting up CURVE")?;
+        }
         let file = setup.directory.join(format!("{}.zmq", link.name));
         let endpoint: Endpoint = setup.setting("endpoint")?;
         let url = match endpoint {
@@ -95,11 +109,16 @@ impl Socket {
         Ok(format!("tcp://{}:{port}", setup.advertised))
     }
 
-    pub fn connect(self, link: &Link) -> Result<Self> {
+    pub fn connect(self, setup: &Setup, link: &Link) -> Result<Self> {
         if link.address.starts_with("inproc:") && !link.address.starts_with(&process_url()) {
             let what =
                 format!("inproc connects only ends of one process, but the other end of {} is outside", link.name);
             return Err(Error::new(what).remedy("use placement = \"thread\", or endpoint = \"ipc\""));
+        }
+        if is_secure(setup)? {
+            self.socket.set_curve_serverkey(&setup.read_credential("server.public")?).context("setting up CURVE")?;
+            self.socket.set_curve_publickey(&setup.read_credential("client.public")?).context("setting up CURVE")?;
+            self.socket.set_curve_secretkey(&setup.read_credential("client.secret")?).context("setting up CURVE")?;
         }
         self.socket.connect(&link.address).context(format_args!("connecting to {}", link.address))?;
         Ok(self)
@@ -160,11 +179,11 @@ impl Socket {
 }
 
 /// Sets the options that a socket of any type needs. ZeroMQ closes a connection after a message above the size limit.
-fn prepare(socket: &zmq::Socket, hwm: i32, link: &Link) -> zmq::Result<()> {
+fn prepare(socket: &zmq::Socket, hwm: i32, message_bytes: usize) -> zmq::Result<()> {
     socket.set_sndhwm(hwm)?;
     socket.set_rcvhwm(hwm)?;
     socket.set_linger(0)?;
-    socket.set_maxmsgsize(link.frame_bytes as i64)
+    socket.set_maxmsgsize(message_bytes as i64)
 }
 
 /// The file of an `ipc` socket. This type removes the file when it is dropped, because ZeroMQ removes only files that
