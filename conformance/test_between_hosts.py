@@ -6,19 +6,21 @@ on the sender's host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from conformance.cases import READY, Case
+from conformance.cases import READY, Case, is_in_ring
 from conformance.connection import connect, receive_frames, send_while_receiving, seqs
 from conformance.node_pool import NodePool
 from conformance.scripted_node import NodeDiedError, NodeError, ScriptedNode
 from conformance.shared_broker import SharedBroker
 from conformance.test_rpc import NATIVE, call, connect_call
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.setting import OFF, SECURITY
 from tests.hosts.keeper import CABLE
 from tests.hosts.network import Host, two_hosts
 
@@ -34,6 +36,15 @@ def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
         Case(manifest, one, other, wait[other] or manifest.offers[other].waits[0], manifest.network or {}, hosts=hosts)
         for one, other in ends
     ]
+
+
+def encrypted_pairs(cases: Sequence[Case]) -> list[Case]:
+    """Return cases in which each language once sends encrypted frames to another language. The list is empty if the
+    transport does not encrypt."""
+    setting = cases[0].manifest.settings.get(SECURITY)
+    kinds = [kind for kind in (setting.choices or ()) if kind != OFF] if setting else []
+    across = [case for case in cases if case.sender != case.receiver and is_in_ring(case)]
+    return [replace(case, overrides={**case.overrides, SECURITY: kind}) for kind in kinds for case in across]
 
 
 def exchange_frames(case: Case, pool: NodePool) -> None:
@@ -79,7 +90,8 @@ def exchanges(case: Case) -> list[Callable[[Case, NodePool], None]]:
 def test_each_pair_of_languages_reaches_another_host(transport: str) -> None:
     failures: dict[str, str] = {}
     with two_hosts() as (one, other), closing(SharedBroker(one)) as broker, NodePool(broker) as pool:
-        for case in pairs(NETWORKED[transport], {"sender": one, "receiver": other}):
+        cases = pairs(NETWORKED[transport], {"sender": one, "receiver": other})
+        for case in (*cases, *encrypted_pairs(cases)):
             for exchange in exchanges(case):
                 try:
                     exchange(case, pool)

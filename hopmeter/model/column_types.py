@@ -79,13 +79,15 @@ RealOrNone = Literal[
     "median_low_us", "median_high_us", "ratio_to_best", "ratio_to_best_low", "ratio_to_best_high", "deadline_us",
     "missed_share", "missed_share_low", "missed_share_high", "worst_p99_ratio", "worst_p99_ratio_low",
     "worst_p99_ratio_high", "times_alone", "times_alone_low", "times_alone_high", "times_alone_p99",
-    "times_alone_p99_low", "times_alone_p99_high", "floor_us", "times_floor", "times_floor_low", "times_floor_high",
-    "cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high", "cpu_us_per_message",
-    "voluntary_switches_per_message", "involuntary_switches_per_message", "minor_faults_per_message",
-    "major_faults_per_message", "loopback_bytes_per_message", "rss_peak_mb", "pss_mb", "cpu_percent_mean",
-    "cpu_percent_low", "cpu_percent_high", "background_cpu_percent", "background_memory_gb_s", "why_over_us",
-    "why_mean_us", "why_p50_us", "why_running", "why_core_wait", "why_waking", "why_behind", "why_work_sleep",
-    "why_stolen", "why_unknown", "why_minor_faults", "why_major_faults", "why_usual_minor_faults", "why_steal_percent"
+    "times_alone_p99_low", "times_alone_p99_high", "times_unsecured", "times_unsecured_low", "times_unsecured_high",
+    "cpu_times_unsecured", "cpu_times_unsecured_low", "cpu_times_unsecured_high", "floor_us", "times_floor",
+    "times_floor_low", "times_floor_high", "cpu_core_percent", "cpu_core_percent_low", "cpu_core_percent_high",
+    "cpu_us_per_message", "voluntary_switches_per_message", "involuntary_switches_per_message",
+    "minor_faults_per_message", "major_faults_per_message", "loopback_bytes_per_message", "rss_peak_mb", "pss_mb",
+    "cpu_percent_mean", "cpu_percent_low", "cpu_percent_high", "background_cpu_percent", "background_memory_gb_s",
+    "why_over_us", "why_mean_us", "why_p50_us", "why_running", "why_core_wait", "why_waking", "why_behind",
+    "why_work_sleep", "why_stolen", "why_unknown", "why_minor_faults", "why_major_faults", "why_usual_minor_faults",
+    "why_steal_percent"
 ]
 Whole = Literal[
     "payload_bytes", "frame_bytes", "relays", "sinks", "pairs", "messages", "warmup"
@@ -119,8 +121,8 @@ Text = Literal[
 TextOrNone = Literal[
     "pause", "dispatch", "acknowledged_by", "forward", "side", "counterpart", "library_version", "carried_by", "flow",
     "path", "alongside", "alone", "background", "hosts", "graph", "reason", "reason_code", "search", "search_failed",
-    "throughput_limit", "missed_part", "decided_by", "worst_flow", "p50_state", "p90_state", "p99_state",
-    "p999_state", "floor", "floor_reason", "why_note"
+    "throughput_limit", "missed_part", "decided_by", "worst_flow", "security", "security_covers", "unsecured",
+    "p50_state", "p90_state", "p99_state", "p999_state", "floor", "floor_reason", "why_note"
 ]
 
 

@@ -25,6 +25,7 @@ from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.sections import limits_table
 from hopmeter.report.sections.highest_rates import search_groups
 from hopmeter.report.tables import throughput
+from hopmeter.report.tables.security import security_sentences
 from hopmeter.report.words import codec_rows, conditions, formatting
 from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
@@ -49,6 +50,7 @@ def _order(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
         return [*_workloads(whole, groups), *unlike_sentences(groups), *caution(runs)]
     special = [*throughput.sentences(runs), *(each.sentence for each in search_groups(runs))]
     special += [*map(limits_table.sentence, most_pairs(runs)), *work_sentences(groups), *copy_sentences(runs)]
+    special += security_sentences(runs)
     measured = _measured_groups(groups)
     several = _ordered_groups(runs, measured)
     if not several:

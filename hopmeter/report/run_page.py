@@ -12,7 +12,15 @@ from hopmeter.report import figures
 from hopmeter.report.answer import answer, groups_in_answer
 from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.drawing.charts import Figure, Style
-from hopmeter.report.sections import caveats, environment, group_section, highest_rates, limits_table, machine_table
+from hopmeter.report.sections import (
+    caveats,
+    environment,
+    group_section,
+    highest_rates,
+    limits_table,
+    machine_table,
+    security_section,
+)
 from hopmeter.report.sections.section import Page, Section
 from hopmeter.report.studies import study_sections
 from hopmeter.report.tables.throughput import throughput_groups
@@ -43,6 +51,7 @@ def sections(runs: Sequence[Run], with_figures: bool = True) -> list[Section]:
         *comparisons.sections(runs),
         *highest_rates.sections(runs),
         *limits_table.sections(runs),
+        *security_section.sections(runs),
         *machine_table.sections(runs, found),
         *([Section("Comparisons across conditions", figures=across)] if across else []),
         *(

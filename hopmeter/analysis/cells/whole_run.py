@@ -20,6 +20,7 @@ from hopmeter.analysis.latency.intervals import ALPHA
 from hopmeter.analysis.moments import first_message, recovery
 from hopmeter.analysis.ranking.ranks_and_floors import set_floors, set_ranks
 from hopmeter.analysis.ranking.rounds import rank_tables
+from hopmeter.analysis.ranking.security_cost import CPU, set_security_cost
 from hopmeter.analysis.workload.times_alone import set_times_alone
 from hopmeter.analysis.workload.workload_ranking import ENDS, rank_workloads, set_workload_ranks
 from hopmeter.analysis.workload.workload_rows import complete_requirements, complete_workload
@@ -54,13 +55,14 @@ def analyse_run(folder: RunFolder) -> list[dict[str, Any]]:
         for each in examined:
             values = trial_values(cell, each, folder)
             folder.judge(replace(each.result, cell=cell.id), values)
-            trials.append(asdict(each.result) | values | {"cell": cell.id})
+            trials.append(asdict(each.result) | values | {"cell": cell.id, CPU: trial_cpu_us(each, values)})
     _complete_workloads(cells, rows, complete_workload)
     by_id = {row["cell"]: row for row in rows}
     rankings = rank_tables(cells, by_id, trials, looks, scenario.get("until"))
     set_ranks(cells, rows, rankings)
     set_floors(cells, rows, rankings)
     set_times_alone(cells, rows, trials)
+    set_security_cost(cells, rows, trials)
     set_growth(rows, trends)
     set_workload_ranks(cells, rows, rank_workloads(cells, by_id, trials, trials))
     for judge, each_row in zip(judges, rows, strict=True):
@@ -82,6 +84,12 @@ def _complete_workloads(
     for cell, each in zip(cells, rows, strict=True):
         if cell.is_whole_workload:
             complete(each, [part for part in parts[cell.id] if part is not each])
+
+
+def trial_cpu_us(trial: Judged, values: Values) -> float | None:
+    """Return the CPU time of all processes in a trial per message and pair, or None if it is unknown."""
+    percent, rate_hz = trial_core_percent(trial.result), values.get("achieved_hz")
+    return percent / rate_hz * 1e4 if percent and rate_hz else None
 
 
 def trial_values(cell: Cell, trial: Judged, folder: RunFolder) -> dict[str, Any]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hopmeter.analysis.latency.headline import headline
-from hopmeter.analysis.ranking.rounds import UNKNOWN, Bounds, TableRanking, Values
+from hopmeter.analysis.ranking.paired_rounds import compare_rounds
+from hopmeter.analysis.ranking.rounds import Bounds, Values
 from hopmeter.messages import codes, split_code, tag
 from hopmeter.model.cell import Cell
-from hopmeter.statistics import Observation, fit
 
 Row = dict[str, Any]
 
@@ -28,7 +27,7 @@ def set_times_alone(cells: Iterable[Cell], rows: Sequence[Row], trials: Sequence
         if alone["status"] == beside["status"] == "ok":
             columns = {"times_alone": "median_us", "times_alone_p99": f"{headline(cell)}_p99_us"}
             for name, column in columns.items():
-                beside |= _columns(name, _compare(alone["cell"], beside["cell"], trials, column))
+                beside |= _columns(name, compare_rounds(alone["cell"], beside["cell"], trials, column))
         elif alone["status"] in ("failed", "saturated"):
             _warn(beside, alone)
 
@@ -43,25 +42,3 @@ def _warn(beside: Row, alone: Row) -> None:
     said = f"times_alone of {beside['flow']} is unknown: the flow alone is {alone['status']}: {why}"
     beside["warnings"] = [*(beside["warnings"] or []), tag("W-NOT-ALONE", said)]
     beside["warning_codes"] = codes(beside["warnings"])
-
-
-def _compare(alone: str, beside: str, trials: Sequence[Values], column: str) -> Bounds:
-    """Compare a percentile of the two rows, round by round. The bounds of the ratio are unknown if the percentile is
-    unresolved in any trial of a common round."""
-    here, there = _by_round(alone, trials), _by_round(beside, trials)
-    common = sorted(here.keys() & there.keys())
-    values = [each[number].get(column) for number in common for each in (here, there)]
-    if not values or any(value is None or not math.isfinite(value) for value in values):
-        return UNKNOWN
-    seen = [
-        Observation(cell, number, trial[number][column], trial[number].get("steal_share"))
-        for cell, trial in ((alone, here), (beside, there))
-        for number in common
-    ]
-    compared = TableRanking("", fit(seen)).compare(alone, beside)
-    return compared.bounds if compared else UNKNOWN
-
-
-def _by_round(cell: str, trials: Sequence[Values]) -> Mapping[int, Values]:
-    mine = [trial for trial in trials if trial["cell"] == cell and trial["good"]]
-    return {trial["round"]: trial for trial in mine if trial.get("round") is not None}

@@ -23,6 +23,7 @@ from hopmeter.report.sections import limits_table
 from hopmeter.report.sections.highest_rates import search_groups
 from hopmeter.report.tables.model import Table
 from hopmeter.report.tables.run_tables import group_table
+from hopmeter.report.tables.security import security_tables
 from hopmeter.report.tables.terminal import print_table
 from hopmeter.report.tables.throughput import CAPTION, throughput_tables
 from hopmeter.report.words import formatting
@@ -45,7 +46,7 @@ def print_run(console: Console, run: Run) -> None:
     searches = [each.sentence for each in search_groups([run])]
     for sentence in [*searches, *map(limits_table.sentence, echoes([run])), *copy_sentences([run])]:
         console.print(Text(sentence))
-    for table in throughput_tables([run]):
+    for table in (*throughput_tables([run]), *security_tables([run])):
         _print_heading(console, table)
         print_table(console, table)
     tables = groups([run])

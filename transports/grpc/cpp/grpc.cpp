@@ -26,8 +26,8 @@ class Grpc final : public GrpcTransport {
     return GrpcTransport::server(link);
   }
   Facts facts() override {
-    const bool is_tcp = shared_.setting<std::string>("endpoint") == "tcp";
-    return {{"path", is_tcp ? "HTTP/2 over TCP" : "HTTP/2 over a Unix socket"}};
+    if (shared_.setting<std::string>("endpoint") == "unix") return {{"path", "HTTP/2 over a Unix socket"}};
+    return {{"path", is_secure(shared_) ? "HTTP/2 over TLS" : "HTTP/2 over TCP"}};
   }
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "hopmeter/credentials.hpp"
 #include "messages.hpp"
 
 /// The maximum size of a received message: the largest frame plus the field tags, lengths and a margin.
@@ -20,6 +21,25 @@ inline std::chrono::system_clock::time_point deadline_after(hopmeter::Timeout ti
 /// Whether channels omit filters that plain calls do not need, such as those for deadlines and idle connections.
 inline int is_minimal(const hopmeter::Setup& setup) { return setup.setting<bool>("minimal_stack"); }
 
+inline bool is_secure(const hopmeter::Setup& setup) { return setup.setting<std::string>("security") == "tls"; }
+
+/// Returns the server's certificate and key, or no credentials if connections are not encrypted.
+inline std::shared_ptr<grpc::ServerCredentials> server_credentials(const hopmeter::Setup& setup) {
+  if (!is_secure(setup)) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back(
+      {hopmeter::read_credential(setup, "server.key"), hopmeter::read_credential(setup, "server.pem")});
+  return grpc::SslServerCredentials(options);
+}
+
+/// Returns the authority that the client trusts, or no credentials if connections are not encrypted.
+inline std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const hopmeter::Setup& setup) {
+  if (!is_secure(setup)) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = hopmeter::read_credential(setup, "ca.pem");
+  return grpc::SslCredentials(options);
+}
+
 /// Offers a service at an address that is known after the start.
 class ServiceHost {
  public:
@@ -29,7 +49,7 @@ class ServiceHost {
     const bool is_tcp = setup.setting<std::string>("endpoint") == "tcp";
     address_ = is_tcp ? setup.bind() + ":0" : "unix:" + setup.directory() + "/" + link.name + ".grpc";
     if (is_tcp) advertised_ = setup.advertised();
-    builder.AddListeningPort(address_, grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort(address_, server_credentials(setup), &port_);
   }
 
   void start(grpc::Service& service) {
@@ -61,7 +81,7 @@ inline std::unique_ptr<Stub> connect(const hopmeter::Setup& setup, const hopmete
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MINIMAL_STACK, is_minimal(setup));
   return hopmeter::wire::Link::NewStub(
-      grpc::CreateCustomChannel(link.address, grpc::InsecureChannelCredentials(), arguments));
+      grpc::CreateCustomChannel(link.address, channel_credentials(setup), arguments));
 }
 
 /// Shuts a queue down and takes its remaining events.

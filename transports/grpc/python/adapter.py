@@ -14,6 +14,7 @@ import grpc
 
 from hopmeter.node.calls import CalledServer, ReplyQueue
 from hopmeter.node.contract import Fill, Link, Setup, Take
+from hopmeter.node.credentials import credential
 from hopmeter.node.handover import CallbackTransport, opens
 
 from .messages import SERVICE, Kind
@@ -37,6 +38,14 @@ def options(setup: Setup) -> list[tuple[str, int]]:
     ]
 
 
+def open_channel(setup: Setup, link: Link) -> grpc.Channel:
+    """Connect to a server, whose certificate the client verifies with TLS."""
+    if setup.settings["security"] == "off":
+        return grpc.insecure_channel(link.address, options(setup))
+    trusted = grpc.ssl_channel_credentials(credential(setup, "ca.pem").read_bytes())
+    return grpc.secure_channel(link.address, trusted, options(setup))
+
+
 class BindingEnd:
     """A gRPC server with one method, at its own address."""
 
@@ -45,9 +54,15 @@ class BindingEnd:
         self._server = grpc.server(self._pool, options=options(transport.setup))
         self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, {method: handler})])
         unix = f"unix:{transport.setup.directory}/{link.name}.grpc"
-        port = self._server.add_insecure_port(f"{transport.setup.bind}:0" if transport.is_tcp else unix)
+        port = self._listen(transport.setup, f"{transport.setup.bind}:0" if transport.is_tcp else unix)
         self.address = f"{transport.setup.advertised}:{port}" if transport.is_tcp else unix
         self._server.start()
+
+    def _listen(self, setup: Setup, address: str) -> int:
+        if setup.settings["security"] == "off":
+            return int(self._server.add_insecure_port(address))
+        key, certificate = (credential(setup, name).read_bytes() for name in ("server.key", "server.pem"))
+        return int(self._server.add_secure_port(address, grpc.ssl_server_credentials([(key, certificate)])))
 
     def close(self) -> None:
         """Stop all running calls and their threads explicitly, because grpcio leaves them to the garbage collector."""
@@ -94,7 +109,7 @@ class Subscription:
 
     def __init__(self, setup: Setup, link: Link, on_frame: Take) -> None:
         kind = Kind(link)
-        self._channel = grpc.insecure_channel(link.address, options(setup))
+        self._channel = open_channel(setup, link)
         method, (_, decode) = f"/{SERVICE}/Stream{kind.name}", kind.coders
         open_stream = self._channel.unary_stream(method, kind.receiver.SerializeToString, decode)
         self._stream = open_stream(kind.receiver(), wait_for_ready=True)
@@ -120,7 +135,7 @@ class Client:
     def __init__(self, transport: Transport, link: Link) -> None:
         self._kind, self._replies = Kind(link), ReplyQueue()
         self.poll = self._replies.poll
-        self._channel = grpc.insecure_channel(link.address, options(transport.setup))
+        self._channel = open_channel(transport.setup, link)
         self._call = self._channel.unary_unary(f"/{SERVICE}/Call{self._kind.name}", *self._kind.coders)
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
@@ -165,7 +180,8 @@ class Transport(CallbackTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self.is_tcp = self.settings["endpoint"] == "tcp"
-        self.path = f"HTTP/2 over {'TCP' if self.is_tcp else 'a Unix socket'}"
+        is_secure = self.settings["security"] == "tls"
+        self.path = f"HTTP/2 over {('TLS' if is_secure else 'TCP') if self.is_tcp else 'a Unix socket'}"
 
     @staticmethod
     def version() -> str:

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 
+#include "hopmeter/credentials.hpp"
 #include "hopmeter/draft.hpp"
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/host_port.hpp"
@@ -18,6 +19,8 @@ namespace {
 void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
+
+bool is_secure(const Setup& setup) { return setup.setting<std::string>("security") == "tls"; }
 
 /// A link end of any kind, with its own connection. `loop` handles the connection until `start_thread` starts a thread
 /// of libmosquitto. The thread writes bytes that the socket does not accept immediately, and sends acknowledgements.
@@ -34,6 +37,10 @@ class End final : public Publisher, public Subscriber, public Subscription {
       const auto* bytes = static_cast<const std::byte*>(message->payload);
       static_cast<End*>(self)->take_(Received::split({bytes, static_cast<std::size_t>(message->payloadlen)}));
     });
+    if (is_secure(setup)) {
+      const auto authority = credential(setup, "ca.pem");
+      demand(mosquitto_tls_set(handle(), authority.c_str(), nullptr, nullptr, nullptr, nullptr), "setting up TLS");
+    }
     const auto broker = BrokerAddress::parse(setup.broker());
     if (!broker.user.empty())
       demand(mosquitto_username_pw_set(handle(), broker.user.c_str(), broker.password.c_str()), "setting the password");
@@ -134,7 +141,9 @@ class Mqtt final : public Transport {
     end->start_thread();
     return end;
   }
-  Facts facts() override { return {{"path", "TCP through mosquitto"}}; }
+  Facts facts() override {
+    return {{"path", is_secure(setup_) ? "TLS through mosquitto" : "TCP through mosquitto"}};
+  }
 
  private:
   Setup setup_;

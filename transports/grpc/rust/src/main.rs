@@ -13,7 +13,7 @@ use hopmeter_tokio::Runtime;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tonic::transport::{Channel, Endpoint as Remote};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as Remote, Identity};
 
 use ends::{CallClient, CallServer, PendingCall, TopicPublisher, TopicSubscriber};
 use service::{RunningServer, Service, Streams};
@@ -25,9 +25,28 @@ mod wire {
 
 struct Grpc {
     runtime: Runtime,
+    tls: Option<Tls>,
     endpoint: Endpoint,
     /// The maximum size of a received message: the largest frame plus the field tags, lengths and a margin.
     message_bytes: usize,
+}
+
+/// The certificate of all servers, and the authority that clients trust.
+struct Tls {
+    identity: Identity,
+    authority: Certificate,
+}
+
+impl Tls {
+    fn read(setup: &Setup) -> Result<Option<Self>> {
+        if setup.setting::<String>("security")? != "tls" {
+            return Ok(None);
+        }
+        let own = ["server.pem", "server.key"].map(|name| setup.read_credential(name));
+        let [certificate, key] = own;
+        let authority = Certificate::from_pem(setup.read_credential("ca.pem")?);
+        Ok(Some(Self { identity: Identity::from_pem(certificate?, key?), authority }))
+    }
 }
 
 /// The maximum number of bytes that a message adds to its frame, with a margin.
@@ -37,19 +56,21 @@ impl Grpc {
     fn open(setup: &Setup) -> Result<Arc<dyn Transport>> {
         let runtime = Runtime::start("tonic", setup.setting("workers")?)?;
         let message_bytes = setup.largest_frame_bytes + MARGIN_BYTES;
-        Ok(Arc::new(Self { runtime, endpoint: Endpoint::read(setup, "grpc")?, message_bytes }))
+        let (tls, endpoint) = (Tls::read(setup)?, Endpoint::read(setup, "grpc")?);
+        Ok(Arc::new(Self { runtime, tls, endpoint, message_bytes }))
     }
 
     fn bind(&self, link: &Link, ask: Option<UnboundedSender<PendingCall>>, streams: Streams) -> Result<RunningServer> {
         let service = Service { ask, streams, kind: link.payload };
-        RunningServer::start(self.runtime.clone(), service, self.message_bytes, self.endpoint.listen(link)?)
+        let identity = self.tls.as_ref().map(|tls| tls.identity.clone());
+        RunningServer::start(self.runtime.clone(), service, self.message_bytes, self.endpoint.listen(link)?, identity)
     }
 
     /// Creates a channel for one link end. The channel connects on first use.
     fn stub(&self, link: &Link) -> Result<LinkClient<Channel>> {
         let _in_runtime = self.runtime.enter();
         let channel = match link.address.strip_prefix("unix:") {
-            None => remote(format!("http://{}", link.address))?.connect_lazy(),
+            None => self.remote(&link.address)?.connect_lazy(),
             Some(path) => {
                 let path = path.to_owned();
                 let connect = move |_| {
@@ -60,6 +81,13 @@ impl Grpc {
             }
         };
         Ok(LinkClient::new(channel).max_decoding_message_size(self.message_bytes).max_encoding_message_size(usize::MAX))
+    }
+
+    /// Returns the server at an address, whose certificate the client verifies with TLS.
+    fn remote(&self, address: &str) -> Result<Remote> {
+        let Some(tls) = &self.tls else { return remote(format!("http://{address}")) };
+        let config = ClientTlsConfig::new().ca_certificate(tls.authority.clone());
+        remote(format!("https://{address}"))?.tls_config(config).context("setting up TLS")
     }
 
     fn open_receiver(&self, link: &Link) -> Result<TopicSubscriber> {
@@ -97,8 +125,9 @@ impl Transport for Grpc {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let path = if self.endpoint.is_unix() { "HTTP/2 over a Unix socket" } else { "HTTP/2 over TCP" };
-        vec![("path".into(), path.into())]
+        let below = if self.tls.is_some() { "TLS" } else { "TCP" };
+        let below = if self.endpoint.is_unix() { "a Unix socket" } else { below };
+        vec![("path".into(), format!("HTTP/2 over {below}"))]
     }
 }
 

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use tokio_stream::StreamExt;
 use tokio_stream::adapters::Map;
 use tokio_stream::wrappers::{ReceiverStream, UnixListenerStream};
-use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
 use crate::ends::PendingCall;
@@ -89,10 +89,17 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    pub fn start(runtime: Runtime, service: Service, message_bytes: usize, listener: Listener) -> Result<Self, Error> {
+    /// Starts a server on a listening socket. With an identity, the server uses TLS.
+    pub fn start(
+        runtime: Runtime,
+        service: Service,
+        message_bytes: usize,
+        listener: Listener,
+        identity: Option<Identity>,
+    ) -> Result<Self, Error> {
         let wire =
             LinkServer::new(service).max_decoding_message_size(message_bytes).max_encoding_message_size(usize::MAX);
-        let router = Server::builder().add_service(wire);
+        let router = builder(identity)?.add_service(wire);
         let (stop, stopped) = oneshot::channel();
         let stopped = async move { drop(stopped.await) };
         let Listener { socket, address, file } = listener;
@@ -109,6 +116,11 @@ impl RunningServer {
         };
         Ok(Self { address, runtime, stop: Some(stop), task: Some(task), _file: file })
     }
+}
+
+fn builder(identity: Option<Identity>) -> Result<Server, Error> {
+    let Some(identity) = identity else { return Ok(Server::builder()) };
+    Server::builder().tls_config(ServerTlsConfig::new().identity(identity)).context("setting up TLS")
 }
 
 impl Drop for RunningServer {

@@ -1,6 +1,8 @@
 //! The adapter for MQTT, with rumqttc: messages are published on topics and pass through a broker. `../README.md`
 //! describes the wire format.
 
+mod tls;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +12,7 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use rumqttc::{
     Client, ClientError, Connection, Event, MqttOptions, NetworkOptions, Outgoing, Packet, QoS, RecvTimeoutError,
+    TlsConfiguration,
 };
 
 /// The maximum number of messages in the connection thread's queue. If the queue is full, a send returns busy.
@@ -23,6 +26,7 @@ const ENVELOPE_BYTES: usize = 1024;
 
 struct Mqtt {
     setup: Setup,
+    tls: Option<TlsConfiguration>,
     qos: QoS,
     receivers: AtomicU64,
 }
@@ -34,7 +38,7 @@ impl Mqtt {
             1 => QoS::AtLeastOnce,
             _ => QoS::ExactlyOnce,
         };
-        Ok(Arc::new(Self { setup: setup.clone(), qos, receivers: AtomicU64::new(0) }))
+        Ok(Arc::new(Self { setup: setup.clone(), tls: tls::read(setup)?, qos, receivers: AtomicU64::new(0) }))
     }
 
     /// Creates a connection for one link end, which is idle until polled.
@@ -48,6 +52,9 @@ impl Mqtt {
         let mut options = MqttOptions::new(id, host, port.parse().context("the broker's port")?);
         if let Some((user, password)) = credentials {
             options.set_credentials(user, password);
+        }
+        if let Some(tls) = &self.tls {
+            options.set_transport(rumqttc::Transport::tls_with_config(tls.clone()));
         }
         let packet_bytes = self.setup.largest_frame_bytes + ENVELOPE_BYTES;
         options.set_keep_alive(Duration::from_secs(600)).set_max_packet_size(packet_bytes, packet_bytes);
@@ -78,7 +85,8 @@ impl Transport for Mqtt {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".into(), "TCP through mosquitto".into())]
+        let below = if self.tls.is_some() { "TLS" } else { "TCP" };
+        vec![("path".into(), format!("{below} through mosquitto"))]
     }
 }
 
