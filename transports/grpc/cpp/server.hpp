@@ -80,8 +80,7 @@ inline std::unique_ptr<Stub> connect(const hopmeter::Setup& setup, const hopmete
   arguments.SetMaxReceiveMessageSize(largest_message(setup));
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MINIMAL_STACK, is_minimal(setup));
-  return hopmeter::wire::Link::NewStub(
-      grpc::CreateCustomChannel(link.address, channel_credentials(setup), arguments));
+  return hopmeter::wire::Link::NewStub(grpc::CreateCustomChannel(link.address, channel_credentials(setup), arguments));
 }
 
 /// Shuts a queue down and takes its remaining events.

@@ -141,9 +141,7 @@ class Mqtt final : public Transport {
     end->start_thread();
     return end;
   }
-  Facts facts() override {
-    return {{"path", is_secure(setup_) ? "TLS through mosquitto" : "TCP through mosquitto"}};
-  }
+  Facts facts() override { return {{"path", is_secure(setup_) ? "TLS through mosquitto" : "TCP through mosquitto"}}; }
 
  private:
   Setup setup_;
