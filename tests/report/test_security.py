@@ -17,14 +17,14 @@ from tests.report.rows import cell, run_of
 NAMES = ("times_unsecured", "cpu_times_unsecured")
 
 
-def secured(transport: str, unsecured: str, *ratio: float | None) -> dict[str, Any]:
+def encrypted_row(transport: str, unsecured: str, *ratio: float | None) -> dict[str, Any]:
     ratios = {f"{name}{end}": value for name in NAMES for end, value in zip(("", "_low", "_high"), ratio, strict=True)}
     more = {"security": "tls", "security_covers": "encrypts everything", "unsecured": unsecured}
     return cell(transport, 40.0, profile="security=tls", **more, **ratios)
 
 
 def run(*ratio: float | None) -> Run:
-    dear, cheap = secured("nng", "c0", *ratio), secured("zeromq", "c1", 1.01, 0.9, 1.1)
+    dear, cheap = encrypted_row("nng", "c0", *ratio), encrypted_row("zeromq", "c1", 1.01, 0.9, 1.1)
     return run_of(cell("nng", 20.0), cell("zeromq", 21.0), dear, cheap)
 
 

@@ -39,10 +39,10 @@ def security_sentences(runs: Sequence[Run]) -> list[str]:
 
 
 def _compared_groups(runs: Iterable[Run]) -> list[Group]:
-    return [group for group in groups(list(runs)) if _secured(group)]
+    return [group for group in groups(list(runs)) if _encrypted_rows(group)]
 
 
-def _secured(group: Group) -> list[Row]:
+def _encrypted_rows(group: Group) -> list[Row]:
     """Return the encrypted rows whose unencrypted row is in the group too, cheapest first."""
     known = {(id(row.run), row["cell"]) for row in group.rows}
     found = [row for row in group.rows if (id(row.run), row["unsecured"]) in known]
@@ -66,7 +66,7 @@ def _table(group: Group) -> Table:
 
 
 def _lines(group: Group) -> Iterator[Line]:
-    for row in _secured(group):
+    for row in _encrypted_rows(group):
         first, second = _ranks(row)
         yield _line(group, _plain(group, row), first, row_values.ratio_value(1.0), row_values.ratio_value(1.0))
         yield _line(group, row, second, _ratio(row, "times_unsecured"), _ratio(row, "cpu_times_unsecured"))
@@ -103,7 +103,7 @@ def _ranks(row: Row) -> tuple[str, str]:
 
 
 def _sentence(group: Group) -> str:
-    found = [_words(row) for row in _secured(group) if row["times_unsecured"] is not None]
+    found = [_words(row) for row in _encrypted_rows(group) if row["times_unsecured"] is not None]
     if not found:
         return f"For {conditions.subject(group)}, no transport has results both with and without encryption."
     return f"For {conditions.subject(group)}, compared with the same transport without encryption: {'; '.join(found)}."
