@@ -54,8 +54,8 @@ FRAMEWORKS := build/environments/frameworks
 HEAVY := jax tensorflow paddle cupy
 APART := build/environments/codec-
 # Tests for which .venv has no framework: `make test-torch` and `make test-codecs` run them.
-APART_TESTS := $(addprefix tests/codecs/,test_tensors.py test_mxnet.py test_devices.py test_cells.py)
-TORCH_TESTS := $(addprefix tests/codecs/,test_tensors.py test_devices.py)
+APART_TESTS := $(addprefix tests/codecs/,test_tensors.py test_mxnet.py test_devices.py test_cells.py test_shared_tensors.py)
+TORCH_TESTS := $(addprefix tests/codecs/,test_tensors.py test_devices.py test_shared_tensors.py)
 
 INSTRUMENT := Cargo.toml Cargo.lock $(shell find instrument -name '*.rs' -o -name Cargo.toml)
 # Outside the workspace, so that Cargo does not see it.

@@ -30,14 +30,14 @@ Write, Read = Callable[[int, int, Frame], None], Callable[[], Frame]
 and that receive a frame."""
 
 
-def write_frame(frame: bytearray | memoryview, seq: int, due_ns: int, content: Frame) -> None:
+def write_frame(frame: memoryview, seq: int, due_ns: int, content: Frame) -> None:
     if content:
         frame[:] = content
     HEADER.pack_into(frame, 0, RUN, seq, due_ns, time.monotonic_ns())
 
 
 def over_connection(connection: Connection, frame: bytes) -> tuple[Write, Read]:
-    buffer = bytearray(frame)
+    buffer = memoryview(bytearray(frame))
 
     def write(seq: int, due_ns: int, content: Frame) -> None:
         write_frame(buffer, seq, due_ns, content)

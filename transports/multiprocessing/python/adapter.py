@@ -12,23 +12,41 @@ from ..._multiprocessing.python.piped import PipePublisher, PipeSubscriber
 from ..._multiprocessing.python.segments import SegmentPublisher, SegmentSubscriber
 from .calls import Client, SegmentClient, SegmentServer, Server
 
-KINDS: dict[str, tuple[str, tuple[Any, Any, Any, Any]]] = {
+Ends = tuple[Any, Any, Any, Any]
+KINDS: dict[str, tuple[str, Ends]] = {
     "connection": ("Unix sockets", (PipePublisher, PipeSubscriber, Server, Client)),
     "shared_memory": (
         "shared memory, with Unix sockets as the bell",
         (SegmentPublisher, SegmentSubscriber, SegmentServer, SegmentClient),
     ),
 }
+TORCH_PATH = "a segment of shared memory for each tensor, which PyTorch creates"
 
 
 class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.path, (self._publisher, self._subscriber, self._server, self._client) = KINDS[self.settings["kind"]]
+        self._is_torch = self.settings["kind"] == "torch"
+        self.path, (self._publisher, self._subscriber, self._server, self._client) = self._kind()
+
+    def _kind(self) -> tuple[str, Ends]:
+        if not self._is_torch:
+            return KINDS[self.settings["kind"]]
+        from . import tensors  # needs PyTorch, which the other kinds do not need
+
+        tensors.load_torch(self.setup)
+        return TORCH_PATH, tensors.ENDS
 
     @staticmethod
     def version() -> str:
         return f"{platform.python_implementation()} {platform.python_version()}"
+
+    def facts(self) -> dict[str, str]:
+        if not self._is_torch:
+            return super().facts()
+        import torch
+
+        return {**super().facts(), "torch": torch.__version__}
 
     def publisher(self, link: Link) -> Any:
         return self._publisher(self.setup, link, keyed=True)
@@ -41,3 +59,9 @@ class Transport(BaseTransport):
 
     def client(self, link: Link) -> Any:
         return self._client(self.setup, link)
+
+    def close(self) -> None:
+        if self._is_torch:
+            from . import tensors
+
+            tensors.stop_sharing()
