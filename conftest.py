@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
 
+TRANSPORTS = Path(__file__).parent / "transports"
 REST = (
     "conformance/test_between_hosts.py",
     "conformance/test_examples.py",
@@ -93,13 +97,28 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 
 def group(nodeid: str) -> str:
-    """Return the group of a test: usually its file, because tests of a file may share fixtures. A conformance test
-    belongs to the group of its case, unless the test kills nodes."""
+    """Return the group of a test: usually its file, because tests of a file may share fixtures."""
     path, _, test = nodeid.partition("::")
-    name, _, case = test.partition("[")
     if not path.startswith("conformance/"):
         return ONE_RUN[0] if path in ONE_RUN else path
+    return conformance_group(test)
+
+
+def conformance_group(test: str) -> str:
+    """Return the transport of a conformance test if the transport has a broker, so that one worker starts the broker.
+
+    Another conformance test belongs to the group of its case, whose tests share nodes, unless the test kills nodes.
+    """
+    name, _, case = test.partition("[")
+    transport = re.sub(r"-(rust|cpp|python|plain)\b.*|\]$", "", case)
+    if (TRANSPORTS / transport / "transport.toml").is_file() and has_broker(transport):
+        return transport
     return test if name.startswith("test_a_killed_") else case
+
+
+@functools.cache
+def has_broker(transport: str) -> bool:
+    return "\n[broker" in (TRANSPORTS / transport / "transport.toml").read_text()
 
 
 def reports(config: pytest.Config, outcome: str) -> list[pytest.TestReport]:

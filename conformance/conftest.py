@@ -94,13 +94,9 @@ def pool(request: pytest.FixtureRequest) -> Iterator[NodePool]:
 
 
 def _share_broker(item: Any, following: Any) -> bool:
-    """Return whether two consecutive tests may use one broker. A broker that can run only once per machine serves the
-    tests of one case."""
+    """Return whether two consecutive tests may use one broker."""
     case, other = _case_of(item), _case_of(following)
-    if case is None or other is None or case.manifest is not other.manifest:
-        return False
-    is_single = case.manifest.broker is not None and case.manifest.broker.single
-    return not is_single or (_sharers(item) != "" and _sharers(item) == _sharers(following))
+    return case is not None and other is not None and case.manifest is other.manifest
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -45,11 +45,11 @@ def draw(group: Group, style: Style) -> Figure | None:
 
 
 def _p99(row: Row) -> str:
-    return formatting.LOST if row.state("p99") == "lost" else formatting.microseconds(row.latency("p99"))
+    return formatting.LOST if row.state("p99") == "lost" else formatting.microseconds(row.tail("p99"))
 
 
 def _data(name: str, row: Row, curve: list[tuple[float, float]]) -> Data:
-    known = (("p50", row.p50), ("p99", row.latency("p99")), ("p99.9", row.latency("p999")))
+    known = (("p50", row.p50), ("p99", row.tail("p99")), ("p99.9", row.tail("p999")))
     tip = f"{name}: " + ", ".join(f"{label} {formatting.microseconds(us)}" for label, us in known if us is not None)
     return [{"series": name, "nines": -math.log10(1 - share), "us": latency, "tip": tip} for share, latency in curve]
 
