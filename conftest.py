@@ -118,6 +118,7 @@ def conformance_group(test: str) -> str:
 
 @functools.cache
 def has_broker(transport: str) -> bool:
+    """Return whether the transport's manifest has a broker."""
     return "\n[broker" in (TRANSPORTS / transport / "transport.toml").read_text()
 
 
