@@ -15,14 +15,16 @@ SECURED = {
     (case.manifest.name, case.receiver): case for case in settings_cases() if case.overrides.get(SECURITY, OFF) != OFF
 }
 FRAMES = 20
+FRAME_BYTES = 64 + 100
+"""A small limit for the size of messages must leave room for the library's handshake."""
 PAUSE_S = 0.05
 """The time between frames. A subscription of a receiver with the right keys takes effect within 20 pauses."""
 
 
 @for_each([*SECURED.values()])
 def test_a_receiver_with_foreign_keys_gets_nothing(case: Case, pool: NodePool) -> None:
-    connection = connect(pool, case)
-    stranger = pool.node(case.manifest, case.receiver, case.wait, keys="foreign", **case.overrides)
+    connection = connect(pool, case, frame_bytes=FRAME_BYTES)
+    stranger = pool.node(case.manifest, case.receiver, case.wait, FRAME_BYTES, keys="foreign", **case.overrides)
     with contextlib.suppress(NodeError):  # some libraries report the untrusted peer, others stay silent
         stranger.open("subscriber", "foreign", connection.link)
         stranger.begin(do="receive", name="foreign", count=1, within_ms=2000)

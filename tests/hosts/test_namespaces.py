@@ -65,6 +65,37 @@ def test_the_delay_of_a_wire_between_two_hosts_is_found(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("hm-*"))
 
 
+SECURE = """
+title = "Keys"
+question = "Do the nodes and brokers of two hosts get the same keys, and certificates with their addresses?"
+transport = ["zeromq", "mqtt"]
+language = "python"
+wait = "block"
+cores = "free"
+duration = "500ms"
+trials = 1
+settings.zeromq.security = "curve"
+settings.mqtt.security = "tls"
+participant.camera.host = "one"
+participant.motor.host = "two"
+flow.frames = { from = "camera", to = "motor", rate = 50, payload = "bytes:64" }
+"""
+
+
+def test_encrypted_messages_reach_another_host(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(SECURE)
+    with two_hosts() as pair:
+        write_hosts(tmp_path / "hosts.toml", pair)
+        words = ("run", "two.toml", "--hosts", "hosts.toml", "--out", "run", "--no-report")
+        done = hopmeter(*words, cwd=tmp_path, env=environment_in(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = pq.read_table(tmp_path / "run/cells.parquet").to_pylist()
+    found = {row["transport"]: row for row in rows if row["flow"]}
+    assert {name: (row["received"], row["lost"]) for name, row in found.items()} == {"zeromq": (25, 0), "mqtt": (25, 0)}
+    assert {name: row["security"] for name, row in found.items()} == {"zeromq": "curve", "mqtt": "tls"}
+    assert "TLS" in found["mqtt"]["carried_by"] and "CURVE" in found["zeromq"]["carried_by"]
+
+
 ROS2 = """
 title = "ROS 2 on two hosts"
 question = "Do topics and calls of rclpy reach another host?"

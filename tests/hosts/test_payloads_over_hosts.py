@@ -59,20 +59,6 @@ participant.camera.host = "one"
 participant.motor.host = "two"
 flow.state = {{ from = "camera", to = "motor", rate = 50, payload = "message:{schema}:own.State", codec = "protobuf" }}
 """
-SECURE = """
-title = "Keys"
-question = "Do nodes on two hosts get the same keys?"
-transport = "zeromq"
-language = "python"
-wait = "block"
-cores = "free"
-duration = "500ms"
-trials = 1
-settings.zeromq.security = "curve"
-participant.camera.host = "one"
-participant.motor.host = "two"
-flow.frames = { from = "camera", to = "motor", rate = 50, payload = "bytes:64" }
-"""
 
 
 def test_the_messages_of_a_recording_reach_another_host(tmp_path: Path, scenario: Path, start: Run) -> None:
@@ -121,12 +107,3 @@ def test_messages_of_a_schema_reach_another_host(tmp_path: Path, scenario: Path,
     assert done.returncode == 0, printed
     (row,) = [each for each in read(tmp_path / "run", "cells") if each["flow"]]
     assert row["received"] == 25 and not row["content_errors"] and row["decode_p50_us"] > 0
-
-
-def test_nodes_on_two_hosts_have_the_same_keys(tmp_path: Path, scenario: Path, start: Run) -> None:
-    scenario.write_text(SECURE)
-    done = start("run", scenario.name, "--hosts", "hosts.toml", "--out", "run", "--no-report")
-    printed = done.communicate()
-    assert done.returncode == 0, printed
-    (row,) = [each for each in read(tmp_path / "run", "cells") if each["flow"]]
-    assert (row["received"], row["lost"]) == (25, 0)

@@ -24,7 +24,7 @@ SHARED_BYTES = 64 << 20
 
 def make_broker(folder: Path, mode: str, **given: Any) -> BrokerProcess:
     command = [sys.executable, str(FAKE), "{port}", "{mode}"]
-    told = BrokerTable(title="faked", command=command, **{"ready": "port", "address": "here:{port}", **given})
+    told = BrokerTable(**{"title": "faked", "command": command, "ready": "port", "address": "here:{port}", **given})
     return BrokerProcess(told, BrokerContext("ab", folder / "broker", {"mode": mode}, folder / "log", core=0))
 
 
@@ -40,6 +40,14 @@ def test_it_serves_where_it_says_and_is_gone_afterwards(tmp_path: Path) -> None:
         assert process.cpu_affinity() == [0]
         served.check()
     assert not process.is_running()
+
+
+@pytest.mark.parametrize(("mode", "text"), [("well", "key {}/credentials/server.key"), ("quiet", "")])
+def test_a_part_of_its_files_depends_on_a_setting(mode: str, text: str, tmp_path: Path) -> None:
+    texts = {"mode": {"well": "key {credentials}/server.key", "quiet": ""}}
+    command = [sys.executable, str(FAKE), "{port}", "well"]
+    with make_broker(tmp_path, mode, command=command, setting_texts=texts, files={"conf": "{mode}"}):
+        assert (tmp_path / "broker/conf").read_text() == text.format(tmp_path)
 
 
 def test_a_killed_one_starts_again_where_it_was_and_is_gone_afterwards(tmp_path: Path) -> None:
