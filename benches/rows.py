@@ -63,7 +63,8 @@ class Row:
         )
 
     def name(self, frame_bytes: int) -> str:
-        words = [str(value) for value in (self.axes["wait"], *self.settings.values())]
+        values = (name if value is True else str(value) for name, value in self.settings.items())
+        words = [str(self.axes["wait"]), *values]
         place = ", one core" if self.cores == TOGETHER else ""
         return f"{self.transport} ({self.language}), {', '.join(words)}, {frame_bytes:,} B{place} / {self.against}"
 
@@ -140,6 +141,13 @@ def _fastdds(segment_bytes: int, frame_bytes: int, limit: float | None = 1.05) -
     settings: Axes = {"segment_bytes": segment_bytes} if segment_bytes else {}
     peer = Bare(FASTDDS, ("{domain}", *COMMON, str(segment_bytes)))
     return Row("fastdds", "c++", "bare", peer, {**RING, "wait": "block"}, settings, limit, sizes=(frame_bytes,))
+
+
+def _durable(transport: str, program: Program) -> Row:
+    """Return the row of a transport whose broker stores each message."""
+    settings: Axes = {"durable": True}
+    peer = Bare(program, ("{broker}", *COMMON), transport, settings=settings)
+    return Row(transport, "c++", "bare", peer, {**RING, "wait": "block"}, settings, cores=TOGETHER)
 
 
 def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
@@ -238,6 +246,8 @@ LIMITED = (
         {**CALL, "wait": "block"},
         cores=TOGETHER,
     ),
+    _durable("nats", Program("jetstream.c", ("nats",))),
+    _durable("redis", Program("redis_streams.c", ("hiredis",))),
     Row(
         "mqtt",
         "c++",
@@ -316,6 +326,8 @@ LIMITED = (
         figure="roundtrip_mean_us",
     ),
 )
+
+
 ROWS = (
     *LIMITED,
     *(

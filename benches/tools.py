@@ -7,10 +7,10 @@ import secrets
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ending import Run
 from programs import PATIENCE_S, Crate, Program, Script, ToolFailedError, number_of
@@ -59,6 +59,8 @@ class Bare:
     """The transport whose broker is started; `{broker}` in the command stands for the broker's address."""
     nanoseconds: float = 1.0
     """The unit of the program's output, in nanoseconds."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The transport's settings with which the broker is started, if they differ from the defaults."""
 
     @property
     def missing(self) -> str:
@@ -71,19 +73,22 @@ class Bare:
         core each."""
         with Run() as run:
             places = _places(run.directory, cores, frame_bytes, rounds)
-            broker = _broker(self.broker, Path(run.directory), _last(cores)) if self.broker else nullcontext()
+            broker = self._start_broker(Path(run.directory), cores) if self.broker else nullcontext()
             with broker as serving:
                 address, env = (serving.address.partition(" ")[0], serving.environment) if serving else ("", None)
                 words = [word.format(**places, broker=address) for word in self.words]
                 return number_of(run, self.program, *words, env=env) * self.nanoseconds / 1000
 
+    def _start_broker(self, directory: Path, cores: str) -> AbstractContextManager[BrokerProcess]:
+        return _broker(self.broker, self.settings, directory, _last(cores))
+
 
 @contextmanager
-def _broker(transport: str, directory: Path, core: int) -> Iterator[BrokerProcess]:
-    """Start a new broker with the transport's default settings, and stop it after the `with` block."""
+def _broker(transport: str, given: Mapping[str, Any], directory: Path, core: int) -> Iterator[BrokerProcess]:
+    """Start a new broker with the given settings of the transport, and stop it after the `with` block."""
     known = manifest.every()[transport]
     assert known.broker is not None
-    settings, log = known.resolve_settings({}), directory / "broker.log"
+    settings, log = known.resolve_settings(given), directory / "broker.log"
     ground = BrokerContext(secrets.token_hex(8), directory / "broker", settings, log, core, anonymous=True)
     with ExitStack() as ends:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,12 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
     return INSTALLATIONS[title].ready
 
 
+def _has_effect(manifest: Manifest, chosen: ConformanceSettings, pattern: str) -> bool:
+    """Return whether the settings affect messages with the pattern; a run drops cells with other settings."""
+    limits = [manifest.settings[name].patterns for name in chosen.settings]
+    return all(limit is None or pattern in limit for limit in limits)
+
+
 FAST = fast_adapters()
 """The transports and languages whose conformance tests `make test` runs."""
 
@@ -130,9 +136,41 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
         if pattern in manifest.offers[language].patterns
         for chosen in manifest.conformance
         if chosen.languages is None or language in chosen.languages
+        if _has_effect(manifest, chosen, pattern)
         if _has_installation(manifest, language, chosen)
     ]
-    return [case for each in settings for case in (_settings_case(*each), *_peer_cases(*each))]
+    return [
+        case
+        for each in settings
+        for case in (_settings_case(*each), *_peer_cases(*each), *_mixed_cases(*each, pattern))
+    ]
+
+
+def lossless_cases() -> list[Case]:
+    """Return the cases that must lose no frames: with the `[lossless]` settings of a manifest and each wait, and with
+    the settings for conformance that promise no loss."""
+    promised = [
+        replace(case, overrides=case.manifest.lossless.settings)
+        for case in adapters()
+        if case.manifest.lossless is not None and not case.one_process
+    ]
+    return promised + [
+        _settings_case(manifest, language, chosen)
+        for manifest in MANIFESTS.values()
+        for chosen in manifest.conformance
+        for language in manifest.offers
+        if chosen.lossless
+        if chosen.languages is None or language in chosen.languages
+        if _has_installation(manifest, language, chosen)
+    ]
+
+
+def _mixed_cases(manifest: Manifest, language: str, chosen: ConformanceSettings, pattern: str) -> list[Case]:
+    """Return the case in which the adapter sends to the next language in the ring, with the same settings."""
+    if not chosen.mixed:
+        return []
+    pairs = [case for case in language_pairs(pattern) if case.manifest is manifest and case.sender == language]
+    return [replace(case, overrides=chosen.settings) for case in pairs if is_in_ring(case)]
 
 
 def _peer_cases(manifest: Manifest, language: str, chosen: ConformanceSettings) -> list[Case]:
@@ -171,6 +209,17 @@ def for_first_wait(cases: list[Case]) -> pytest.MarkDecorator:
     `make nightly` runs the other waits and pairs.
     """
     return _parametrize(cases, nightly=[case for case in cases if not (has_first_wait(case) and is_in_ring(case))])
+
+
+def for_lossless(cases: list[Case]) -> pytest.MarkDecorator:
+    """Run a test that fills queues. With a broker, its queues matter more than the receiver's wait and language, so
+    only `make nightly` tests the other waits, and other languages with settings for conformance."""
+    return _parametrize(cases, nightly=[case for case in cases if case.manifest.any_broker and not _fills_first(case)])
+
+
+def _fills_first(case: Case) -> bool:
+    is_promised = case.manifest.lossless is not None and case.overrides == case.manifest.lossless.settings
+    return has_first_wait(case) if is_promised else case.receiver == next(iter(case.manifest.offers))
 
 
 def _parametrize(cases: list[Case], nightly: list[Case]) -> pytest.MarkDecorator:

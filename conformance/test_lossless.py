@@ -1,11 +1,11 @@
-"""Test the `[lossless]` settings of a manifest: all frames arrive even if the sender is faster than the receiver."""
+"""Test the settings with which a manifest promises no loss: all frames arrive even if the sender is faster than the
+receiver."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
-from conformance.cases import Case, adapters, for_each
+from conformance.cases import Case, for_lossless, lossless_cases
 from conformance.connection import connect, receive_frames, seqs
 from conformance.node_pool import NodePool
 
@@ -17,14 +17,8 @@ HEAD_START_S = 0.3
 WITHIN_MS = 60_000
 """How long the frames may take on a busy machine."""
 
-CASES = [
-    replace(case, overrides=case.manifest.lossless.settings)
-    for case in adapters()
-    if case.manifest.lossless is not None and not case.one_process
-]
 
-
-@for_each(CASES)
+@for_lossless(lossless_cases())
 def test_nothing_is_lost(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case, blocking=False)
     connection.sender.begin_sending("out", 0, FRAMES, case.limit(FRAME_BYTES), within_ms=WITHIN_MS)

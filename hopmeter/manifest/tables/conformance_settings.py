@@ -28,6 +28,10 @@ class ConformanceSettings(Strict):
     meets: list[Language] = []
     """The languages of the peers, with default settings, with which the adapter must exchange messages in both
     directions."""
+    mixed: bool = False
+    """Whether adapters in different languages must also exchange messages if both have these settings."""
+    lossless: bool = False
+    """Whether all frames must arrive with these settings even if the sender is faster than the receiver."""
     file: str = ""
     """A file pattern, such as `$YARP_ROOT/lib/**/plugin.so`.
 

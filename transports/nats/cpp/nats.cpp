@@ -1,76 +1,15 @@
 /// The adapter for NATS, with the NATS C client: messages are published on subjects and pass through a broker.
 /// ../README.md describes the wire format.
-#include <nats/nats.h>
-
 #include <optional>
 
-#include "hopmeter/completion.hpp"
+#include "connection.hpp"
 #include "hopmeter/draft.hpp"
-#include "hopmeter/hopmeter.hpp"
-#include "hopmeter/host_port.hpp"
-#include "hopmeter/resource.hpp"
 #include "hopmeter/transport_of.hpp"
+#include "jetstream.hpp"
 
 using namespace hopmeter;
 
 namespace {
-
-using Message = Resource<natsMsg, natsMsg_Destroy>;
-using NatsSubscription = Resource<natsSubscription, natsSubscription_Destroy>;
-
-/// Throws an error with the library's text if `status` is not NATS_OK.
-void demand(natsStatus status, const std::string& doing, const std::string& remedy = {}) {
-  if (status != NATS_OK) throw Error(doing + ": " + natsStatus_GetText(status), remedy);
-}
-
-/// The connection to the broker, which all link ends of the process share.
-class Connection {
- public:
-  explicit Connection(const Setup& setup) {
-    natsOptions* raw = nullptr;
-    demand(natsOptions_Create(&raw), "preparing a connection to nats-server");
-    const Resource<natsOptions, natsOptions_Destroy> options(raw);
-    demand(natsOptions_SetURL(raw, ("nats://" + setup.broker()).c_str()), "naming nats-server");
-    // Send published messages immediately, instead of with the next batch.
-    demand(natsOptions_SetSendAsap(raw, true), "requesting that messages are sent immediately");
-    natsConnection* connection = nullptr;
-    demand(natsConnection_Connect(&connection, raw),
-           "connecting to nats-server at " + BrokerAddress::parse(setup.broker()).text());
-    connection_.reset(connection);
-  }
-
-  /// Publishes a frame, which the library copies into its own buffer. `reply_to` may be null.
-  Sent publish(const char* subject, const char* reply_to, std::span<const std::byte> frame) const {
-    const auto bytes = static_cast<int>(frame.size());
-    const auto status = reply_to
-                            ? natsConnection_PublishRequest(connection_.get(), subject, reply_to, frame.data(), bytes)
-                            : natsConnection_Publish(connection_.get(), subject, frame.data(), bytes);
-    demand(status, "publishing to nats-server", status == NATS_MAX_PAYLOAD ? "raise max_payload" : "");
-    return Sent::accepted;
-  }
-
-  /// Subscribes to a subject with `function`, one of the library's functions.
-  NatsSubscription subscribe(const auto& function, const std::string& subject, auto... more) const {
-    natsSubscription* raw = nullptr;
-    demand(function(&raw, connection_.get(), subject.c_str(), more...), "subscribing at nats-server");
-    NatsSubscription subscription(raw);
-    // As in hopmeter's other NATS adapters, only the number of messages limits the queue.
-    demand(natsSubscription_SetPendingLimits(raw, 65536, -1), "raising a subscription's limits");
-    return subscription;
-  }
-
-  /// Returns when the broker has processed all subscriptions.
-  void flush() const { demand(natsConnection_Flush(connection_.get()), "telling nats-server of the subscription"); }
-
- private:
-  Resource<natsConnection, natsConnection_Destroy> connection_;
-};
-
-/// Converts a message to the instrument's type.
-Received to_received(const Message& message) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(natsMsg_GetData(message.get()));
-  return Received::split({bytes, static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))});
-}
 
 /// A polled subscription.
 class Inbox final : public Subscriber {
@@ -103,32 +42,11 @@ class Inbox final : public Subscriber {
   NatsSubscription subscription_;
 };
 
-/// A subscription with a callback on a library thread. The destructor waits for the last callback.
-template <class Call>
-class Called final : public Subscription {
- public:
-  Called(const Connection& connection, const std::string& subject, Call call)
-      : call_(std::move(call)), subscription_(connection.subscribe(natsConnection_Subscribe, subject, take, this)) {
-    const auto complete = [](void* self) { static_cast<Called*>(self)->completion_.set(); };
-    demand(natsSubscription_SetOnCompleteCB(subscription_.get(), complete, this), "watching a subscription");
-    connection.flush();
-  }
-
-  ~Called() override {
-    natsSubscription_Unsubscribe(subscription_.get());
-    completion_.wait();
-  }
-
- private:
-  static void take(natsConnection*, natsSubscription*, natsMsg* raw, void* self) {
-    const Message message(raw);
-    static_cast<Called*>(self)->call_(message);
-  }
-
-  Call call_;
-  Completion completion_;
-  NatsSubscription subscription_;
-};
+/// Calls a function for each message of a subject, on a thread of the library.
+Owned<Subscription> call_for_each(const Connection& connection, const std::string& subject, auto call) {
+  const auto open = [&](auto... more) { return connection.subscribe(natsConnection_Subscribe, subject, more...); };
+  return std::make_unique<Called<decltype(call)>>(connection, open, std::move(call));
+}
 
 /// Publishes to a link; if the link end has an inbox for replies, each message names the inbox.
 class Pub final : public Publisher {
@@ -178,7 +96,7 @@ class Responder final : public Server, public Replier {
 
   Owned<Subscription> serve(OnRequest on_request) override {
     auto call = [this, on_request = std::move(on_request)](const Message& request) { answer(request, on_request); };
-    return std::make_unique<Called<decltype(call)>>(connection_, subject_, std::move(call));
+    return call_for_each(connection_, subject_, std::move(call));
   }
 
   /// A request without an inbox gets no reply.
@@ -205,11 +123,25 @@ class Nats final : public TransportOf<Connection, Pub, Inbox, Responder, Request
  public:
   using TransportOf::TransportOf;
   static std::string version() { return nats_GetVersion(); }
-  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
-    auto call = [on_frame = std::move(on_frame)](const Message& message) { on_frame(to_received(message)); };
-    return std::make_unique<Called<decltype(call)>>(shared_, link.name, std::move(call));
+  Owned<Publisher> publisher(const Link& link) override {
+    if (is_durable_) return std::make_unique<StreamPublisher>(shared_, link);
+    return TransportOf::publisher(link);
   }
-  Facts facts() override { return {{"path", "TCP through nats-server"}}; }
+  Owned<Subscriber> subscriber(const Link& link) override {
+    if (is_durable_) return std::make_unique<Consumer>(shared_, link);
+    return TransportOf::subscriber(link);
+  }
+  Owned<Subscription> subscribe(const Link& link, OnFrame on_frame) override {
+    if (is_durable_) return consume(shared_, link, std::move(on_frame));
+    auto call = [on_frame = std::move(on_frame)](const Message& message) { on_frame(to_received(message)); };
+    return call_for_each(shared_, link.name, std::move(call));
+  }
+  Facts facts() override {
+    return {{"path", is_durable_ ? "TCP through a stream of nats-server" : "TCP through nats-server"}};
+  }
+
+ private:
+  bool is_durable_ = shared_.setup().setting<bool>("durable");
 };
 
 }  // namespace

@@ -15,9 +15,9 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from hopmeter.node.base import BaseTransport, package_version
-from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Handle, Link, Take
+from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Handle, Link, Setup, Take
 
-from . import asyncio_ends
+from . import asyncio_ends, jetstream
 
 R = TypeVar("R")
 
@@ -127,16 +127,28 @@ class Server(Receiver):
 
 class Transport(BaseTransport):
     version = package_version("nats-py")
-    path = "TCP through nats-server"
 
-    def publisher(self, link: Link) -> Publisher | asyncio_ends.Publisher:
-        return (asyncio_ends.Publisher if link.wait == "callback" else Publisher)(self, link)
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.path = f"TCP through {'a stream of ' if self.settings['durable'] else ''}nats-server"
 
-    def subscriber(self, link: Link) -> Subscriber:
+    def publisher(self, link: Link) -> Closable:
+        has_loop = link.wait == "callback"
+        if not self.settings["durable"]:
+            return (asyncio_ends.Publisher if has_loop else Publisher)(self, link)
+        if has_loop or self.settings["max_pending"] > 1:
+            return jetstream.LoopPublisher(self, link)
+        return jetstream.Publisher(Connection(self.setup.broker), link, self.settings)
+
+    def subscriber(self, link: Link) -> Subscriber | jetstream.Subscriber:
+        if self.settings["durable"]:
+            return jetstream.Subscriber(Connection(self.setup.broker), link, self.settings)
         return Subscriber(self, link)
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        return asyncio_ends.Subscription(self, link, on_frame)
+        return (jetstream.LoopSubscription if self.settings["durable"] else asyncio_ends.Subscription)(
+            self, link, on_frame
+        )
 
     def server(self, link: Link) -> Server | asyncio_ends.Server:
         return (asyncio_ends.Server if link.wait == "callback" else Server)(self, link)

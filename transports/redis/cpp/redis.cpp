@@ -1,39 +1,24 @@
 /// The adapter for Redis, with hiredis: messages are published on channels and pass through a broker. ../README.md
 /// describes the wire format.
 #include <fcntl.h>
-#include <hiredis/hiredis.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "connection.hpp"
 #include "hopmeter/draft.hpp"
-#include "hopmeter/hopmeter.hpp"
-#include "hopmeter/host_port.hpp"
-#include "hopmeter/resource.hpp"
+#include "streams.hpp"
 
 using namespace hopmeter;
 
 namespace {
 
-using Reply = Resource<redisReply, freeReplyObject>;
-
 /// A publisher or a subscriber, with its own connection to the broker.
 class End final : public Publisher, public Subscriber {
  public:
-  End(const Setup& setup, const Link& link) : channel_(link.name), spins_(link.wait == Wait::spin) {
-    const auto addresses = setup.broker();
-    const auto space = addresses.find(' ');
-    const auto broker = BrokerAddress::parse(addresses.substr(0, space));
-    if (setup.setting<std::string>("endpoint") == "unix") {
-      context_.reset(redisConnectUnix(addresses.substr(space + 1).c_str()));
-    } else {
-      context_.reset(redisConnect(broker.place.host.c_str(), broker.place.port));
-    }
-    if (!context_) throw Error("connecting to redis-server: out of memory");
-    demand(context_->err == 0, "connecting to redis-server at " + broker.text());
-    if (!broker.user.empty()) log_in(broker);
-  }
+  End(const Setup& setup, const Link& link)
+      : channel_(link.name), spins_(link.wait == Wait::spin), connection_(setup) {}
 
   Sent send(std::size_t payload_bytes, Fill fill) override { return publish(draft_.write(payload_bytes, fill)); }
 
@@ -45,10 +30,10 @@ class End final : public Publisher, public Subscriber {
   /// Subscribes to the channel, and marks the connection as non-blocking, because hiredis treats a read timeout on a
   /// blocking connection as a failure. The socket itself blocks, unless this end spins.
   void subscribe() {
-    const Reply reply(static_cast<redisReply*>(redisCommand(context_.get(), "SUBSCRIBE %s", channel_.c_str())));
-    demand(reply != nullptr, "subscribing at redis-server");
-    context_->flags &= ~REDIS_BLOCK;
-    if (spins_) demand(fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
+    connection_.command("subscribing at", "SUBSCRIBE %s", channel_.c_str());
+    raw()->flags &= ~REDIS_BLOCK;
+    if (spins_)
+      connection_.demand(fcntl(raw()->fd, F_SETFL, fcntl(raw()->fd, F_GETFL) | O_NONBLOCK) == 0, "subscribing");
   }
 
   /// A message is an array of three elements: the word `message`, the channel, and the frame.
@@ -63,19 +48,11 @@ class End final : public Publisher, public Subscriber {
   }
 
  private:
-  void log_in(const BrokerAddress& broker) {
-    const Reply reply(static_cast<redisReply*>(
-        redisCommand(context_.get(), "AUTH %s %s", broker.user.c_str(), broker.password.c_str())));
-    demand(reply != nullptr, "logging in at redis-server");
-    if (reply->type == REDIS_REPLY_ERROR) throw Error(std::string("logging in at redis-server: ") + reply->str);
-  }
+  redisContext* raw() const { return connection_.raw(); }
 
   /// Publishes a frame and waits for the broker's answer, as hiredis does.
   Sent publish(std::span<const std::byte> frame) {
-    const Reply reply(static_cast<redisReply*>(
-        redisCommand(context_.get(), "PUBLISH %b %b", channel_.data(), channel_.size(), frame.data(), frame.size())));
-    demand(reply != nullptr, "publishing at redis-server");
-    if (reply->type == REDIS_REPLY_ERROR) throw Error(std::string("publishing at redis-server: ") + reply->str);
+    connection_.command("publishing at", "PUBLISH %b %b", channel_.data(), channel_.size(), frame.data(), frame.size());
     return Sent::accepted;
   }
 
@@ -85,7 +62,7 @@ class End final : public Publisher, public Subscriber {
     timeout_ = timeout;
     const auto us = std::max<Timeout::rep>(1, timeout.count() / 1000);
     const timeval limit{us / 1'000'000, us % 1'000'000};
-    demand(setsockopt(context_->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "setting a timeout");
+    connection_.demand(setsockopt(raw()->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "setting a timeout");
   }
 
   /// Returns the next reply, or null if none arrived in time.
@@ -93,27 +70,23 @@ class End final : public Publisher, public Subscriber {
     auto reply = parse();
     errno = 0;
     while (!reply && errno != EAGAIN) {
-      demand(redisBufferRead(context_.get()) == REDIS_OK, "receiving from redis-server");
+      connection_.demand(redisBufferRead(raw()) == REDIS_OK, "receiving from redis-server");
       if (errno != EAGAIN) reply = parse();
     }
     return reply;
   }
 
-  void demand(bool good, const std::string& doing) const {
-    if (!good) throw Error(doing + ": " + context_->errstr);
-  }
-
   /// Returns the next reply among the bytes that were already read, or null if none is complete.
   Reply parse() {
     void* reply = nullptr;
-    demand(redisGetReplyFromReader(context_.get(), &reply) == REDIS_OK, "parsing a reply of redis-server");
+    connection_.demand(redisGetReplyFromReader(raw(), &reply) == REDIS_OK, "parsing a reply of redis-server");
     return Reply(static_cast<redisReply*>(reply));
   }
 
   std::string channel_;
   bool spins_;
   Draft draft_;
-  Resource<redisContext, redisFree> context_;
+  Connection connection_;
   Timeout timeout_{-1};
 };
 
@@ -123,18 +96,25 @@ class Redis final : public Transport {
 
   static std::string version() { return version_text(HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH); }
 
-  Owned<Publisher> publisher(const Link& link) override { return std::make_unique<End>(setup_, link); }
+  Owned<Publisher> publisher(const Link& link) override {
+    if (is_durable()) return std::make_unique<StreamWriter>(setup_, link);
+    return std::make_unique<End>(setup_, link);
+  }
   Owned<Subscriber> subscriber(const Link& link) override {
+    if (is_durable()) return std::make_unique<StreamReader>(setup_, link);
     auto end = std::make_unique<End>(setup_, link);
     end->subscribe();
     return end;
   }
   Facts facts() override {
     const bool is_unix = setup_.setting<std::string>("endpoint") == "unix";
-    return {{"path", is_unix ? "Unix socket through redis-server" : "TCP through redis-server"}};
+    const std::string stream = is_durable() ? "a stream of " : "";
+    return {{"path", (is_unix ? "Unix socket through " : "TCP through ") + stream + "redis-server"}};
   }
 
  private:
+  bool is_durable() const { return setup_.setting<bool>("durable"); }
+
   Setup setup_;
 };
 

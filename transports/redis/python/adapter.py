@@ -10,7 +10,7 @@ import redis.asyncio
 from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Link, Setup, Take
 
-from . import asyncio_ends
+from . import asyncio_ends, streams
 
 
 class Publisher:
@@ -63,7 +63,8 @@ class Transport(BaseTransport):
         super().__init__(setup)
         self._tcp, self._unix = setup.broker.split(" ")
         self._is_unix = self.settings["endpoint"] == "unix"
-        self.path = "Unix socket through redis-server" if self._is_unix else "TCP through redis-server"
+        stream = "a stream of " if self.settings["durable"] else ""
+        self.path = f"{'Unix socket' if self._is_unix else 'TCP'} through {stream}redis-server"
 
     @property
     def _connection(self) -> dict[str, Any]:
@@ -76,13 +77,26 @@ class Transport(BaseTransport):
         host, _, port = place.partition(":")
         return {"host": host, "port": int(port), **known}
 
-    def publisher(self, link: Link) -> Publisher | asyncio_ends.Publisher:
+    def publisher(self, link: Link) -> Closable:
         if link.wait == "callback":
-            return asyncio_ends.Publisher(redis.asyncio.Redis(**self._connection), link.name)
+            client = redis.asyncio.Redis(**self._connection)
+            if self.settings["durable"]:
+                return streams.LoopPublisher(client, link, self.settings)
+            return asyncio_ends.Publisher(client, link.name)
+        if self.settings["durable"]:
+            return streams.Publisher(redis.Redis(**self._connection), link, self.settings)
         return Publisher(redis.Redis(**self._connection), link.name)
 
-    def subscriber(self, link: Link) -> Subscriber:
-        return Subscriber(redis.Redis(**self._connection), link.name)
+    def subscriber(self, link: Link) -> Subscriber | streams.Subscriber:
+        client = redis.Redis(**self._connection)
+        return (
+            streams.Subscriber(client, link, self.settings)
+            if self.settings["durable"]
+            else Subscriber(client, link.name)
+        )
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:
-        return asyncio_ends.Subscription(redis.asyncio.Redis(**self._connection), link.name, on_frame)
+        client = redis.asyncio.Redis(**self._connection)
+        if self.settings["durable"]:
+            return streams.LoopSubscription(client, link, self.settings, on_frame)
+        return asyncio_ends.Subscription(client, link.name, on_frame)

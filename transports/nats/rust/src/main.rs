@@ -2,6 +2,7 @@
 //! describes the wire format.
 
 mod frames;
+mod jetstream;
 mod server;
 mod topics;
 
@@ -14,6 +15,7 @@ use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::Runtime;
 
 use frames::Frames;
+use jetstream::Streams;
 use server::{CallReplier, CallServer};
 use topics::{TopicPublisher, TopicSubscriber};
 
@@ -22,6 +24,8 @@ use topics::{TopicPublisher, TopicSubscriber};
 struct Nats {
     runtime: Runtime,
     connection: Connection,
+    /// The streams of the links, if the broker stores messages.
+    streams: Option<Streams>,
 }
 
 impl Nats {
@@ -36,7 +40,9 @@ impl Nats {
         });
         let connecting = options.connect(place);
         let connection = runtime.block_on(connecting).context(format!("connecting to nats-server at {place}"))?;
-        Ok(Arc::new(Self { runtime, connection }))
+        let is_durable = setup.setting("durable")?;
+        let streams = if is_durable { Some(Streams::open(&runtime, &connection, setup)?) } else { None };
+        Ok(Arc::new(Self { runtime, connection, streams }))
     }
 
     fn open_receiver(&self, subject: String, wait: Wait) -> Result<TopicSubscriber> {
@@ -51,14 +57,23 @@ impl Nats {
 
 impl Transport for Nats {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
-        Ok(Box::new(self.open_sender(link, None)))
+        match &self.streams {
+            Some(streams) => Ok(Box::new(streams.publisher(link)?)),
+            None => Ok(Box::new(self.open_sender(link, None))),
+        }
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
-        Ok(Box::new(self.open_receiver(link.name.clone(), link.wait)?))
+        match &self.streams {
+            Some(streams) => Ok(Box::new(streams.subscriber(link)?)),
+            None => Ok(Box::new(self.open_receiver(link.name.clone(), link.wait)?)),
+        }
     }
 
     fn subscribe(&self, link: &Link, mut on_frame: OnFrame) -> Result<Box<dyn Subscription>> {
+        if let Some(streams) = &self.streams {
+            return Ok(Box::new(streams.subscriber(link)?.call(on_frame)));
+        }
         let receiving = self.open_receiver(link.name.clone(), link.wait)?;
         Ok(Box::new(receiving.call(move |message| on_frame.call(frames::as_received(&message.payload)))))
     }
@@ -78,7 +93,8 @@ impl Transport for Nats {
 
     fn facts(&self) -> Vec<(String, String)> {
         let server = self.connection.server_info();
-        vec![("path".into(), format!("TCP through nats-server {}", server.version))]
+        let stream = if self.streams.is_some() { "a stream of " } else { "" };
+        vec![("path".into(), format!("TCP through {stream}nats-server {}", server.version))]
     }
 }
 

@@ -1,6 +1,8 @@
 //! The adapter for Redis, with redis-rs: messages are published on channels and pass through a broker. `../README.md`
 //! describes the wire format.
 
+mod streams;
+
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,9 +11,13 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use redis::{Connection, PubSub};
 
+use streams::{StreamReader, StreamWriter, Streams};
+
 struct Redis {
     client: redis::Client,
     path: String,
+    /// The settings of the streams, if the broker stores messages.
+    streams: Option<Streams>,
 }
 
 impl Redis {
@@ -26,8 +32,10 @@ impl Redis {
             None => format!("redis+unix://{unix}"),
         };
         let client = redis::Client::open(place.as_str()).context("parsing the address of redis-server")?;
-        let path = if is_unix { "Unix socket through redis-server" } else { "TCP through redis-server" };
-        Ok(Arc::new(Self { client, path: path.into() }))
+        let streams = if setup.setting("durable")? { Some(Streams::new(setup)?) } else { None };
+        let (socket, stream) =
+            (if is_unix { "Unix socket" } else { "TCP" }, if streams.is_some() { "a stream of " } else { "" });
+        Ok(Arc::new(Self { client, path: format!("{socket} through {stream}redis-server"), streams }))
     }
 
     fn connect(&self) -> Result<Connection> {
@@ -37,10 +45,16 @@ impl Redis {
 
 impl Transport for Redis {
     fn publisher(&self, link: &Link) -> Result<Box<dyn Publisher>> {
+        if let Some(streams) = &self.streams {
+            return Ok(Box::new(StreamWriter::new(self.connect()?, link, streams)));
+        }
         Ok(Box::new(TopicPublisher { connection: self.connect()?, channel: link.name.clone(), frame: Vec::new() }))
     }
 
     fn subscriber(&self, link: &Link) -> Result<Box<dyn Subscriber>> {
+        if let Some(streams) = &self.streams {
+            return Ok(Box::new(StreamReader::open(self.connect()?, link, streams)?));
+        }
         let mut connection = self.connect()?;
         as_pubsub(&mut connection).subscribe(&link.name).context("subscribing at redis-server")?;
         Ok(Box::new(TopicSubscriber { connection, timeout: None }))

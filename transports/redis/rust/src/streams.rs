@@ -1,0 +1,199 @@
+//! Redis Streams: publishers that append messages to a stream of the broker, and receivers that read the stream. Each
+//! stream has its link's name.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use hopmeter_instrument::prelude::*;
+use redis::{Cmd, Connection, cmd};
+
+/// The size of a stream from which the broker deletes the oldest messages if the user sets no limit.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A message's id, and its only field with its value, the frame.
+type Entry = (String, (String, Vec<u8>));
+/// The streams that have new messages, with these messages, or nothing after the timeout.
+type Reply = Option<Vec<(String, Vec<Entry>)>>;
+
+/// How publishers and receivers use the streams.
+#[derive(Clone)]
+pub struct Streams {
+    max_pending: usize,
+    max_length: u64,
+    is_group: bool,
+    acknowledges: bool,
+    batch: usize,
+}
+
+impl Streams {
+    pub fn new(setup: &Setup) -> Result<Self> {
+        let is_group = setup.setting::<String>("consumer")? == "group";
+        Ok(Self {
+            max_pending: setup.setting("max_pending")?,
+            max_length: setup.setting("max_length")?,
+            is_group,
+            acknowledges: is_group && setup.setting("acknowledge")?,
+            batch: setup.setting("batch")?,
+        })
+    }
+}
+
+/// Appends frames with XADD. Waits for the broker's reply or, if several messages may be unconfirmed, until fewer than
+/// the allowed number are.
+pub struct StreamWriter {
+    connection: Connection,
+    key: String,
+    max_pending: usize,
+    max_length: u64,
+    messages: u64,
+    bytes: u64,
+    unconfirmed: usize,
+    frame: Vec<u8>,
+}
+
+impl StreamWriter {
+    pub fn new(connection: Connection, link: &Link, streams: &Streams) -> Self {
+        let (key, frame) = (link.name.clone(), Vec::new());
+        let Streams { max_pending, max_length, .. } = *streams;
+        Self { connection, key, max_pending, max_length, messages: 0, bytes: 0, unconfirmed: 0, frame }
+    }
+
+    /// Returns the largest number of messages in the stream after a frame is appended. Without a limit of the user, as
+    /// many messages fit as have `MAX_BYTES` together, if they have the average size of those so far.
+    fn limit_with(&mut self, frame: &[u8]) -> u64 {
+        self.messages += 1;
+        self.bytes += frame.len() as u64;
+        if self.max_length > 0 { self.max_length } else { (MAX_BYTES * self.messages / self.bytes).max(1) }
+    }
+
+    fn append(&mut self, frame: &[u8]) -> Result<Sent> {
+        self.await_replies(self.max_pending - 1)?;
+        let mut command = cmd("XADD");
+        command.arg(&self.key).arg("MAXLEN").arg("~").arg(self.limit_with(frame)).arg("*").arg("frame").arg(frame);
+        self.connection
+            .send_packed_command(&command.get_packed_command())
+            .context("appending to a stream of redis-server")?;
+        self.unconfirmed += 1;
+        if self.max_pending == 1 {
+            self.await_replies(0)?;
+        }
+        Ok(Sent::Accepted)
+    }
+
+    /// Waits until at most `limit` messages are unconfirmed.
+    fn await_replies(&mut self, limit: usize) -> Result<()> {
+        while self.unconfirmed > limit {
+            let reply = self.connection.recv_response().and_then(redis::Value::extract_error);
+            reply.context("redis-server did not store a message")?;
+            self.unconfirmed -= 1;
+        }
+        Ok(())
+    }
+}
+
+impl Publisher for StreamWriter {
+    fn send(&mut self, payload_bytes: usize, fill: Fill<'_>) -> Result<Sent> {
+        let mut frame = std::mem::take(&mut self.frame);
+        fill.write_into(&mut frame, payload_bytes);
+        let sent = self.append(&frame);
+        self.frame = frame;
+        sent
+    }
+
+    /// Sends the received bytes without a copy.
+    fn forward(&mut self, received: &Received<'_>) -> Result<Sent> {
+        match received.native_as::<Vec<u8>>() {
+            Some(frame) => self.append(frame),
+            None => copy_on(received, |payload_bytes, fill| self.send(payload_bytes, fill)),
+        }
+    }
+}
+
+impl Drop for StreamWriter {
+    /// Waits for the outstanding replies, but not for those of a broker that has ended.
+    fn drop(&mut self) {
+        drop(self.await_replies(0));
+    }
+}
+
+/// Reads the messages that are appended after it has opened: with XREAD, or with XREADGROUP as the only consumer of a
+/// group of its own.
+pub struct StreamReader {
+    connection: Connection,
+    key: String,
+    /// The name of the receiver's group, if it has one.
+    group: Option<String>,
+    acknowledges: bool,
+    batch: usize,
+    /// The id of the last message that was read.
+    last: String,
+    arrived: VecDeque<Entry>,
+}
+
+impl StreamReader {
+    pub fn open(connection: Connection, link: &Link, streams: &Streams) -> Result<Self> {
+        let (acknowledges, batch) = (streams.acknowledges, streams.batch);
+        let (last, arrived) = ("0-0".into(), VecDeque::new());
+        let mut opened = Self { connection, key: link.name.clone(), group: None, acknowledges, batch, last, arrived };
+        if streams.is_group { opened.create_group() } else { opened.find_newest() }.context("opening a stream")?;
+        Ok(opened)
+    }
+
+    /// The name of the group is this connection's number at the broker, which no other connection has.
+    fn create_group(&mut self) -> redis::RedisResult<()> {
+        let group: u64 = cmd("CLIENT").arg("ID").query(&mut self.connection)?;
+        self.group = Some(group.to_string());
+        cmd("XGROUP").arg("CREATE").arg(&self.key).arg(group).arg("$").arg("MKSTREAM").exec(&mut self.connection)
+    }
+
+    fn find_newest(&mut self) -> redis::RedisResult<()> {
+        let newest = cmd("XREVRANGE").arg(&self.key).arg("+").arg("-").arg("COUNT").arg(1).to_owned();
+        let newest: Vec<Entry> = newest.query(&mut self.connection)?;
+        if let Some((id, _)) = newest.into_iter().next() {
+            self.last = id;
+        }
+        Ok(())
+    }
+
+    /// Waits for messages, and stores those that the broker returns.
+    fn read(&mut self, timeout: Duration) -> Result<()> {
+        let reply: Reply = self.reading(timeout).query(&mut self.connection).context("reading a stream")?;
+        self.arrived = reply.into_iter().flatten().flat_map(|(_, entries)| entries).collect();
+        if let Some((id, _)) = self.arrived.back() {
+            self.last.clone_from(id);
+        }
+        Ok(())
+    }
+
+    fn reading(&self, timeout: Duration) -> Cmd {
+        let mut reading = match &self.group {
+            Some(group) => cmd("XREADGROUP").arg("GROUP").arg(group).arg("receiver").to_owned(),
+            None => cmd("XREAD"),
+        };
+        if self.batch > 0 {
+            reading.arg("COUNT").arg(self.batch);
+        }
+        // The broker would wait forever with a timeout of zero.
+        reading.arg("BLOCK").arg(timeout.as_millis().max(1) as u64);
+        if self.group.is_some() && !self.acknowledges {
+            reading.arg("NOACK");
+        }
+        let from = if self.group.is_some() { ">" } else { &self.last };
+        reading.arg("STREAMS").arg(&self.key).arg(from).to_owned()
+    }
+}
+
+impl Subscriber for StreamReader {
+    fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
+        if self.arrived.is_empty() {
+            self.read(timeout)?;
+        }
+        let Some((id, (_, frame))) = self.arrived.pop_front() else { return Ok(0) };
+        take(Received::split(&frame).with_native(&frame));
+        if let (Some(group), true) = (&self.group, self.acknowledges) {
+            let acknowledging = cmd("XACK").arg(&self.key).arg(group).arg(&id).exec(&mut self.connection);
+            acknowledging.context("acknowledging a message")?;
+        }
+        Ok(1)
+    }
+}
