@@ -48,6 +48,27 @@ def test_what_is_tried_says_what_is_carried_and_what_is_told(manifest: Manifest)
     assert (case.facts, case.payload_bytes) == ({"path": "memory", "loan": "none"}, 5_000_000)
 
 
+def test_mixed_settings_are_tested_between_languages_that_both_have_them(manifest: Manifest) -> None:
+    manifest.conformance[:] = [ConformanceSettings(settings={"library": "three"}, mixed=True)]
+    three = {"library": "three"}
+    pairs = {(case.sender, case.receiver) for case in cases.settings_cases()}
+    assert pairs == {("rust", "rust"), ("c++", "c++"), ("rust", "c++"), ("c++", "rust")}
+    assert all(case.settings("sender") == case.settings("receiver") == three for case in cases.settings_cases())
+
+
+def test_settings_for_messages_are_not_tested_with_calls(manifest: Manifest) -> None:
+    manifest.conformance[:] = [ConformanceSettings(settings={"library": "three"})]
+    manifest.settings["library"] = manifest.settings["library"].model_copy(update={"patterns": ["pubsub"]})
+    assert cases.settings_cases("pubsub") and not cases.settings_cases("rpc")
+
+
+def test_settings_that_promise_no_loss_are_tested_in_each_language(manifest: Manifest) -> None:
+    promised = ConformanceSettings(settings={"library": "three"}, lossless=True)
+    manifest.conformance[:] = [promised, ConformanceSettings(settings={"library": "two"})]
+    found = [(case.receiver, case.overrides) for case in cases.lossless_cases()]
+    assert found == [("rust", {"library": "three"}), ("c++", {"library": "three"})]
+
+
 def test_a_peer_that_is_not_built_here_is_not_met(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "READY", [(manifest, "c++")])
     assert {(case.sender, case.receiver) for case in cases.settings_cases()} == {("c++", "c++")}

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::future::IntoFuture;
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, PushConsumer, pull, push};
@@ -117,7 +116,7 @@ impl Streams {
             Kind::Push { .. } => {
                 let config = push::Config { deliver_subject, deliver_policy, ack_policy, ..Default::default() };
                 let consumer: PushConsumer = stream.create_consumer(config).await?;
-                Messages::Push(consumer.messages().await?)
+                Messages::Push(Box::new(consumer.messages().await?))
             }
             Kind::Ordered => {
                 let config = push::OrderedConfig { deliver_subject, deliver_policy, ..Default::default() };
@@ -126,7 +125,7 @@ impl Streams {
             Kind::Pull { batch } => {
                 let config =
                     pull::Config { deliver_policy, ack_policy, inactive_threshold: IDLE, ..Default::default() };
-                Messages::Pull { consumer: Arc::new(stream.create_consumer(config).await?), batch, fetched: None }
+                Messages::Pull { consumer: Box::new(stream.create_consumer(config).await?), batch, fetched: None }
             }
         })
     }
@@ -193,13 +192,13 @@ impl Drop for StreamPublisher {
 }
 
 enum Messages {
-    Push(push::Messages),
+    Push(Box<push::Messages>),
     Ordered(Box<push::Ordered>),
     Pull {
-        consumer: Arc<PullConsumer>,
+        consumer: Box<PullConsumer>,
         batch: usize,
         /// The messages of the last request, if there may be more of them.
-        fetched: Option<pull::Batch>,
+        fetched: Option<Box<pull::Batch>>,
     },
 }
 
@@ -208,7 +207,7 @@ impl Messages {
     async fn request(&mut self) -> Result<()> {
         let Self::Pull { consumer, batch, fetched: fetched @ None } = self else { return Ok(()) };
         let requesting = consumer.batch().max_messages(*batch).expires(REQUEST).messages();
-        *fetched = Some(requesting.await.context("requesting messages of a stream")?);
+        *fetched = Some(Box::new(requesting.await.context("requesting messages of a stream")?));
         Ok(())
     }
 
