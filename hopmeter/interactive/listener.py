@@ -90,7 +90,7 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
     found = find_pairs(publisher, listener, one_machine)
     pairs = [pair for pair, absence in found.items() if absence is None]
     plan = _plan(pairs, listener, settings, capabilities)
-    _check_keys(plan, publisher.brokers)
+    check_keys(plan.cells, publisher.brokers)
     with ScratchDir() as ground:
         folder = RunFolder.create(ground.directory, "run", {"cells": []})
         with session.compare_clocks(folder.path) as clocks:
@@ -107,9 +107,9 @@ def _study(peer: Peer, listener: Side, publisher: Side, settings: Sequence[str])
             yield Study(peer, listener, found, executor)
 
 
-def _check_keys(plan: Plan, brokers: Mapping[str, str]) -> None:
+def check_keys(cells: Sequence[Cell], brokers: Mapping[str, str]) -> None:
     """Raise UsageError if a cell needs the keys of a broker that hopmeter does not start."""
-    for cell in plan.cells:
+    for cell in cells:
         if cell.axes.transport in brokers and cell.carriage.settings.get(SECURITY, OFF) != OFF:
             what = f"the broker of {cell.axes.transport} is yours, and hopmeter does not know its keys"
             raise UsageError("E-NO-KEYS", what, "omit --broker, or leave the setting `security` off")

@@ -28,7 +28,10 @@ from hopmeter.store.schemas import table
 from hopmeter.system.input_files import read_text
 from hopmeter.system.untrusted_json import parse
 
-LATER = ("round", "steal_share", "turn_s", "background_cpu_percent", "background_memory_gb_s")
+LATER = (
+    *("round", "steal_share", "turn_s", "background_cpu_percent", "background_memory_gb_s"),
+    *("killed_ns", "restarted_ns", "ready_ns"),
+)
 """The trial columns that runs of older versions lack."""
 BY_HAND = "by-hand.json"
 """The file that an interactive measurement writes instead of `run.json`: the request, the machines and the result."""
