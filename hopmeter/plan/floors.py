@@ -72,6 +72,8 @@ def no_floor(why: str) -> str:
 def _floor_of(cell: Cell, capabilities: Capabilities) -> Cell | str:
     if cell.nodes.hosts:
         return tag("W-FLOOR-HOSTS", "floors are measured on one machine, but this cell runs on several")
+    if cell.axes.begins_at_once:
+        return tag("W-FLOOR-FIRST", "floors are the fastest way to send a message, not to open a connection")
     if cell.axes.has_restart:
         return tag("W-FLOOR-RESTART", "floors have no broker that could be restarted")
     if cell.axes.codec != "none":

@@ -56,9 +56,10 @@ def test_the_condition_separates_tables_and_leaves_the_ids_of_other_tables_alone
     assert linked == unsaid != at_once
 
 
-def test_a_floor_begins_like_its_cell() -> None:
-    floors = [each for each in plan(**AT_ONCE).cells if each.axes.transport == "shm"]
-    assert [each.axes.begin for each in floors] == ["at-once"]
+def test_a_first_message_has_no_floor() -> None:
+    cells = plan(**AT_ONCE).cells
+    assert [each for each in cells if each.axes.transport == "shm"] == []
+    assert all(each.comparison.floor_reason.endswith("[W-FLOOR-FIRST]") for each in cells)
 
 
 @pytest.mark.parametrize(
