@@ -4,6 +4,7 @@ Start `example.py receive`, then `example.py send` in a second terminal; or `exa
 """
 
 import contextlib
+import multiprocessing
 import os
 import secrets
 import sys
@@ -17,11 +18,22 @@ PAYLOAD_BYTES = 1000
 RATE_HZ = 100.0
 COUNT = 100
 TOPIC = "messages"
-KIND = "connection"  # `shared_memory`: frames are in a segment, and the connection only announces them
+KIND = "connection"  # `shared_memory`: the connection announces frames in a segment; `torch`: it passes tensors
 SLOTS = 16
 READING = "view"  # `copy`: copy a frame out of its slot before it is used
+SHARING = "file_descriptor"  # PyTorch's sharing strategy
 SOCKET, KEY = f"{TOPIC}.sock", f"{TOPIC}.key"
 SHARED = KIND == "shared_memory"
+
+
+def prepare(key: bytes) -> bytes:
+    """Let this program share tensors with other programs that know the key."""
+    if KIND == "torch":
+        import torch.multiprocessing
+
+        torch.multiprocessing.set_sharing_strategy(SHARING)
+        multiprocessing.current_process().authkey = key
+    return key
 
 
 @contextlib.contextmanager
@@ -31,7 +43,7 @@ def listen() -> Iterator[Connection]:
     with open(os.open(KEY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(key)
     try:
-        with Listener(SOCKET, "AF_UNIX", authkey=key) as listener:
+        with Listener(SOCKET, "AF_UNIX", authkey=prepare(key)) as listener:
             print("ready", flush=True)
             with listener.accept() as connection:
                 yield connection
@@ -43,7 +55,7 @@ def listen() -> Iterator[Connection]:
 def connect(slots: int) -> Iterator[tuple[Connection, memoryview]]:
     """Connect to the other program. With shared memory, also create a segment and send its name."""
     with open(KEY, "rb") as file:
-        connection = Client(SOCKET, "AF_UNIX", authkey=file.read())
+        connection = Client(SOCKET, "AF_UNIX", authkey=prepare(file.read()))
     with connection:
         if not SHARED:
             yield connection, memoryview(b"")
@@ -68,6 +80,27 @@ def attach(connection: Connection) -> SharedMemory:
     return segment
 
 
+def put(connection: Connection, payload: bytes) -> None:
+    if KIND != "torch":
+        connection.send_bytes(payload)
+        return
+    import torch
+
+    connection.send(torch.frombuffer(bytearray(payload), dtype=torch.uint8))
+
+
+def get(connection: Connection) -> bytes:
+    """Return a message: a payload, or what announces a frame in shared memory."""
+    return connection.recv().numpy().tobytes() if KIND == "torch" else connection.recv_bytes()
+
+
+def wait_for_end(connection: Connection) -> None:
+    """Wait until the other program has read everything, because shared memory ends with the program that created it."""
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            connection.recv_bytes()
+
+
 def slot_of(memory: memoryview, number: int) -> memoryview:
     return memory[number * PAYLOAD_BYTES : (number + 1) * PAYLOAD_BYTES]
 
@@ -79,15 +112,13 @@ def send() -> None:
         for number in range(COUNT):
             time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
             if not SHARED:
-                connection.send_bytes(payload)
+                put(connection, payload)
                 continue
             if number >= SLOTS:
                 connection.recv_bytes()  # the receiver has finished with a slot
             slot_of(memory, number % SLOTS)[:] = payload
             connection.send_bytes((number % SLOTS).to_bytes(4, "little"))
-        with contextlib.suppress(EOFError, ConnectionError):
-            while True:  # the segment must exist until the receiver has read everything
-                connection.recv_bytes()
+        wait_for_end(connection)
     print(f"sent {COUNT} messages")
 
 
@@ -96,7 +127,7 @@ def receive() -> None:
     with listen() as connection:
         segment = attach(connection) if SHARED else None
         while count < COUNT:
-            message = connection.recv_bytes()
+            message = get(connection)
             if segment is not None:
                 frame = slot_of(segment.buf, int.from_bytes(message, "little"))
                 with frame:
@@ -113,11 +144,12 @@ def serve() -> None:
     with listen() as connection:
         segment = attach(connection) if SHARED else None
         for _ in range(COUNT):
-            request = connection.recv_bytes()
+            request = get(connection)
             if segment is not None:  # the request is in slot 0, and the reply in slot 1
                 with slot_of(segment.buf, 0) as asked, slot_of(segment.buf, 1) as reply:
                     reply[:] = asked
-            connection.send_bytes(request)
+            put(connection, request)
+        wait_for_end(connection)
         if segment is not None:
             segment.close()
     print(f"answered {COUNT} calls")
@@ -131,8 +163,8 @@ def call() -> None:
             time.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
             if SHARED:
                 slot_of(memory, 0)[:] = payload
-            connection.send_bytes(b"request" if SHARED else payload)
-            reply = connection.recv_bytes()
+            put(connection, b"request" if SHARED else payload)
+            reply = get(connection)
             count += len(slot_of(memory, 1) if SHARED else reply) == PAYLOAD_BYTES
     print(f"received {count} replies")
 

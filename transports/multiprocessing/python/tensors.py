@@ -44,7 +44,7 @@ def load_torch(setup: Setup) -> None:
         import torch.multiprocessing
     except ImportError as cause:
         remedy = "run `hopmeter build --framework torch`, or use kind = shared_memory"
-        raise AdapterError(f"kind = torch needs PyTorch: {cause}", remedy) from cause
+        raise AdapterError("kind = torch needs PyTorch", remedy) from cause
     torch.multiprocessing.set_sharing_strategy(setup.settings["sharing"])
     os.environ["TMPDIR"] = setup.directory  # for the sockets of multiprocessing and PyTorch
     multiprocessing.current_process().authkey = common_key(Path(setup.directory, "authkey"))
