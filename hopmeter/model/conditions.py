@@ -23,7 +23,7 @@ MOST_MESSAGES = 1_000_000_000
 MOST_ENDPOINTS = 1000
 LINKED, AT_ONCE = "linked", "at-once"
 """The values of the condition `begin`."""
-NOTHING, BROKER = "none", "broker"
+NOTHING, BROKER, SINK = "none", "broker", "sink"
 """The values of the condition `restart`."""
 UNSCHEDULED = " and ".join(name for name, pace in PACES.items() if not pace.is_scheduled)
 
@@ -340,15 +340,20 @@ class Conditions:
     restart: Annotated[
         str,
         Condition(
-            option="What hopmeter kills and restarts in the middle of each trial: none or broker.",
-            meaning="What hopmeter kills and restarts in the middle of each trial: none, or the transport's broker. A "
-            "trial with a restart measures the time from the start of the new process to the next message.",
+            option="What hopmeter kills and restarts in the middle of each trial: none, broker or sink.",
+            meaning="What hopmeter kills and restarts in the middle of each trial: none, the transport's broker, or "
+            "the first sink. A trial with a restart measures the time from the start of the new process to the next "
+            "message.",
             default=NOTHING,
-            choices=(NOTHING, BROKER),
+            choices=(NOTHING, BROKER, SINK),
             scope="graph",
             in_first_ids=False,
-            titles={NOTHING: "no restart", BROKER: "restart of the broker"},
-            phrases={NOTHING: "without a restart", BROKER: "with a restart of the broker"},
+            titles={NOTHING: "no restart", BROKER: "restart of the broker", SINK: "restart of the sink"},
+            phrases={
+                NOTHING: "without a restart",
+                BROKER: "with a restart of the broker",
+                SINK: "with a restart of the sink",
+            },
             asks_default=False,
         ),
     ] = NOTHING

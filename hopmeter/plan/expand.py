@@ -191,6 +191,8 @@ def length(ask: Ask, axes: Mapping[str, Any]) -> dict[str, Any]:
     if axes["begin"] == AT_ONCE:
         # The first message counts, so there is no warm-up. A receiver that gets no message waits until the limit.
         warmup, limit = 0, sending_s(rates, messages, 0) + 1 if rates else limit
+    if axes["restart"] != NOTHING and rates:
+        limit = sending_s(rates, messages, warmup) + 1  # a receiver that does not recover waits until the limit
     timed = rates is None and span is not None
     return {
         "rate_hz": rates and rates.first_hz,

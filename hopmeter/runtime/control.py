@@ -27,7 +27,7 @@ class Control:
     """Exchanges messages with the nodes of one trial."""
 
     def __init__(self, nodes: Sequence[Node], alarm: Alarm, brokers: Sequence[Broker] = ()) -> None:
-        self.nodes = nodes
+        self.nodes = list(nodes)
         self._alarm = alarm
         self._brokers = list(brokers)
         self._selector = selectors.DefaultSelector()
@@ -81,6 +81,19 @@ class Control:
         while (left_ns := until_ns - time.monotonic_ns()) > 0:
             for _ in self._receive(left_ns / 1e9):
                 pass
+
+    def forget_node(self, node: Node) -> None:
+        """Stop watching a node of this host, which then may end without an error."""
+        self.nodes.remove(node)
+        for source in node.sources:
+            if source in self._selector.get_map():
+                self._selector.unregister(source)
+
+    def watch_node(self, node: Node) -> None:
+        """Watch a node of this host that has been started again."""
+        self.nodes.append(node)
+        for source in node.sources:
+            self._selector.register(source, selectors.EVENT_READ, [node])
 
     def forget_broker(self, broker: Broker) -> None:
         """Stop watching a broker, which then may end without an error."""

@@ -21,7 +21,7 @@ from hopmeter.runtime.processes.cpu import write_cpu_samples
 from hopmeter.runtime.processes.host import Background, Broker, BrokerOrder, Host, Step, Usage
 from hopmeter.runtime.processes.node import Node, Start
 from hopmeter.runtime.processes.this_host import LocalTrial
-from hopmeter.runtime.restart import restart_broker
+from hopmeter.runtime.restart import restart
 from hopmeter.runtime.signals import Alarm
 from hopmeter.runtime.work import Work, broker_core, broker_log, cores_used, make_trial_context
 from hopmeter.store.samples import is_whole
@@ -122,8 +122,9 @@ class RunningTrial:
         self._control = control = Control(self._nodes, alarm, list(self._brokers.values()))
         self._ends.callback(control.close)
         control.expect("bound", cell.schedule.timeout_s)
-        links = {link: address for node in self._nodes for link, address in node.said["bound"].get("links", {}).items()}
-        control.say({"say": "connect", "links": links})
+        bound = (node.said["bound"].get("links", {}).items() for node in self._nodes)
+        self._links = {link: address for links in bound for link, address in links}
+        control.say({"say": "connect", "links": self._links})
         control.expect("ready", cell.schedule.timeout_s)
         if not cell.axes.begins_at_once:
             prove(cell, control)
@@ -192,7 +193,8 @@ class RunningTrial:
         if cell.axes.has_restart:
             part = self._parts[self.work.broker_host]
             assert isinstance(part, LocalTrial), "cells with a restart run on this machine only"
-            restart_broker(cell, self._control, part, self.result)
+            restart(cell, self._control, part, self._links, self.result)
+            self._nodes = sorted(self._control.nodes, key=lambda node: int(node.start.spec["node"]))
         self._control.expect("done", patience_s + schedule.timeout_s, tick=self._sample_cpu if samples else None)
 
     def _stop_sources(self, patience_s: float) -> None:

@@ -39,7 +39,7 @@ def arrivals(seqs: Sequence[int], took_us: float = 50, start: str = "arrived") -
 
 
 def keep(
-    folder: RunFolder, one: Cell, trials: Sequence[Trial], nodes: Sequence[dict[str, Any]] = (), **moments: int
+    folder: RunFolder, one: Cell, trials: Sequence[Trial], nodes: Sequence[dict[str, Any]] = (), **moments: Any
 ) -> None:
     for number, trial in enumerate(trials):
         files = [write_raw(folder.path / f"{who}.raw", who, rows) for who, rows in trial.items()]
@@ -57,7 +57,7 @@ def analyse_trials(
     one: Cell,
     *trials: Trial,
     nodes: Sequence[dict[str, Any]] = (),
-    moments: Mapping[str, int] | None = None,
+    moments: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the row of a cell with these trials. `moments` contains the times of a restart in each trial."""
     folder = run_of(results, one)

@@ -9,6 +9,7 @@ import pytest
 
 from hopmeter.messages import codes
 from tests.analysis.made import MS, analyse_trials, arrivals, cell, messages
+from tests.coded import lacking
 
 PARTS = ("outage_us", "restart_us", "reconnection_us")
 RESTART = cell(restart="broker", pause="10ms", warmup=0)
@@ -67,6 +68,21 @@ def test_a_trial_without_a_message_after_the_restart_has_not_recovered(tmp_path:
     assert [row[name] for name in PARTS] == [None] * len(PARTS)
     assert row["lost_by_restart"] == 30 - len(arrived)
     assert codes(row["warnings"]) == ["W-NOT-RECOVERED"]
+
+
+SINK = RESTART.with_values(restart="sink")
+
+
+def test_a_restarted_sink_loses_only_messages_that_were_due_after_its_end(tmp_path: Path) -> None:
+    row = analyse_trials(tmp_path, SINK, {0: messages(30), 1: arrivals(range(18, 30))}, moments=moments())
+    assert (row["recovery_max_us"], row["lost_by_restart"]) == (18_050 - 14_500, 13)
+
+
+def test_a_sink_that_does_not_start_again_has_not_recovered_and_the_row_says_why(tmp_path: Path) -> None:
+    failed = moments() | {"ready_ns": None, "restart_error": "no such link [E-NODE-FAILED]"}
+    row = analyse_trials(tmp_path, SINK, {0: messages(30)}, moments=failed)
+    assert (row["status"], row["recovery_lost"], row["lost_by_restart"]) == ("ok", 1, 25)
+    assert lacking(row["warnings"][0], "W-NOT-RECOVERED link") == []
 
 
 def test_a_trial_that_restarted_nothing_is_not_good(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ loopback_bytes_per_message rss_peak_mb floor_us times_floor library_version grou
 ratio_to_best_low ratio_to_best_high rounds stopped_early
 """
 FIGURES = (
-    "response service hop roundtrip encode decode gather server copy overhead excess reaction data_age first_message"
+    "response service hop roundtrip encode decode gather server copy overhead excess reaction data_age first_message "
+    "recovery"
 )
 STATISTICS = (
     "mean_us std_us min_us p50_us p90_us p99_us p999_us max_us count "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ RESTART |= {"messages": 1200, "warmup": 20, "trials": 1}
 CASES: dict[str, Case] = {
     "recovers": {**RESTART, "plan": {"broker": True, "recovery_ms": RECOVERY_MS, "duplicate_every": 100}},
     "several": {**RESTART, "sinks": 2, "wait": "callback", "plan": {"broker": True, "recovery_ms": RECOVERY_MS}},
+    "sink": {**RESTART, "restart": "sink", "plan": {"discovery_ms": RECOVERY_MS}},
     "never": {**RESTART, "plan": {"broker": True, "recovery_ms": 3_600_000}},
 }
 RECOVERED = [name for name in CASES if name != "never"]
@@ -38,7 +40,7 @@ def samples(run: Measured, name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_broker_is_killed_after_an_eighth_of_the_messages_and_starts_again_after_the_pause(
+def test_the_process_is_killed_after_an_eighth_of_the_messages_and_starts_again_after_the_pause(
     run: Measured, name: str
 ) -> None:
     moments = trial(run, name)
@@ -56,7 +58,7 @@ def test_the_recovery_is_as_long_as_planned_and_loses_what_departed_before_its_e
     assert row["recovery_min_us"] == pytest.approx(took_us, abs=0.01)
     assert row["restart_us"] + row["reconnection_us"] == pytest.approx(took_us, abs=0.01)
     assert row["outage_us"] == pytest.approx((moments["recovered_ns"] - moments["killed_ns"]) / 1000, abs=0.01)
-    # A receiver may connect before hopmeter finds the broker ready, but not before the broker's process starts.
+    # A receiver may connect before hopmeter finds the process ready, but not before the process starts.
     assert took_us >= RECOVERY_MS * 1000
     sent = [each for each in samples(run, name) if each["endpoint"] == 0]
     lost = sum(moments["killed_ns"] <= each["due_ns"] < moments["recovered_ns"] for each in sent)
@@ -69,6 +71,21 @@ def test_repeated_messages_are_counted(run: Measured) -> None:
     planned = {seq for seq in arrived if seq % 100 == 99}
     assert run.rows["recovers"]["repeated_by_restart"] == len(planned) > 0
     assert run.rows["several"]["repeated_by_restart"] == 0
+
+
+def test_of_a_restarted_sink_only_the_arrivals_at_the_new_process_are_known(run: Measured) -> None:
+    row, moments = run.rows["sink"], trial(run, "sink")
+    arrived_ns = [each["arrived_ns"] for each in samples(run, "sink") if each["endpoint"] == 1]
+    assert min(arrived_ns) == moments["recovered_ns"]
+    (opened_ns,) = [
+        each["opened_ns"]
+        for node in json.loads(moments["nodes"])
+        for each in node["endpoints"]
+        if each["role"] == "sink"
+    ]
+    assert moments["restarted_ns"] < opened_ns <= moments["ready_ns"]
+    assert moments["recovered_ns"] >= opened_ns + (RECOVERY_MS - 1) * 1_000_000
+    assert row["restart_us"] >= (opened_ns - moments["restarted_ns"]) / 1000
 
 
 def test_a_transport_that_never_recovers_is_measured_as_that(run: Measured) -> None:

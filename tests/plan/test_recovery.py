@@ -78,6 +78,11 @@ def test_a_transport_without_a_broker_has_none_to_restart() -> None:
     assert lacking(cell(transport("bus")).dropped, "D-RESTART bus") == []
 
 
+def test_a_sink_is_restarted_without_a_broker_if_it_has_its_own_process() -> None:
+    assert cell(transport("bus"), restart="sink").dropped == ""
+    assert lacking(cell(transport("bus"), restart="sink", placement="thread").dropped, "D-RESTART") == []
+
+
 def test_cells_between_hosts_are_dropped() -> None:
     hosts = {name: HostFacts(name, is_here=name == "a", clock="c", network="n") for name in ("a", "b")}
     (one,) = make_plan(replace(current(bus()), hosts=hosts), cores="free", **RESTART).cells

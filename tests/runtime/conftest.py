@@ -36,7 +36,9 @@ def fake_capabilities(broker: BrokerTable | None = None) -> Capabilities:
         languages={"rust": {"waits": ["block"], "library": "none"}},
         settings={"breaks": {"default": "never", "help": "What goes wrong."}},
     )
-    ready = Readiness("fake", "rust", ready=True, command=(sys.executable, str(FAKE)), about={"turns": True})
+    ready = Readiness(
+        "fake", "rust", ready=True, command=(sys.executable, str(FAKE)), about={"turns": True, "restarts": True}
+    )
     return Capabilities({"fake": manifest}, {("fake", "rust"): ready}, Machine((0,)))
 
 

@@ -23,6 +23,7 @@ class Node:
     def __init__(self, spec: dict[str, Any], control: socket.socket) -> None:
         self.spec, self.control, self.orders = spec, control, control.makefile("r")
         self.breaks = spec["settings"]["breaks"]
+        self.is_again = spec.get("begin") == "at-once"
 
     def say(self, **message: Any) -> None:
         self.control.sendall(json.dumps(message).encode() + b"\n")
@@ -46,7 +47,7 @@ class Node:
             Path(f"{self.segment.name}.lock").touch()
         if self.breaks == "prints":
             print("what libraries print\n" * 100)
-        if self.breaks == "hangs at start":
+        if self.breaks == "hangs at start" or (self.breaks == "hangs again" and self.is_again):
             time.sleep(1000)
         links = {link: "here" for one in self.spec["endpoints"] for link in one["out"]}
         version = os.environ.get("FAKE_FLAVOUR", "1")
@@ -61,13 +62,15 @@ class Node:
         if self.breaks == "exits":
             print("no such library: libexample.so.1", file=sys.stderr)
             return 3
-        if self.breaks == "fails":
+        if self.breaks == "fails" or (self.breaks == "fails again" and self.is_again):
             self.say(say="failed", error="the port 7 is taken", remedy="choose another with --set port=0")
             return 1
         return None
 
     def prove(self) -> None:
         self.say(say="ready")
+        if self.is_again:
+            return
         self.wait_for("probe")
         for one in self.endpoints("sink"):
             for probe in range(3):
@@ -82,6 +85,10 @@ class Node:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.breaks == "crashes" and self.spec["node"] == 1:
             print("about to fall", flush=True)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if "restart" in self.spec and self.endpoints("sink") and not self.is_again:
+            time.sleep(1000)  # the launcher kills this node
+        if self.breaks == "source crashes" and self.endpoints("source"):
             os.kill(os.getpid(), signal.SIGSEGV)
         time.sleep({"slow": 0.2, "slower": 1.2, "hangs": 1000, "opens and hangs": 1000}.get(self.breaks, 0))
         if self.breaks == "pauses" and self.spec["node"] == 1:

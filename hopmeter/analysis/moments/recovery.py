@@ -3,7 +3,7 @@ repeats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
+from hopmeter.model.conditions import SINK
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
 from hopmeter.store.disk import StoreError
@@ -31,8 +32,8 @@ class Recovery:
     """When the killed process had ended."""
     restarted_ns: int
     """When the new process was started."""
-    ready_ns: int
-    """When the new process was found ready to serve."""
+    ready_ns: int | None
+    """When the new process was found ready to serve, or None if it did not become ready."""
     recovered_ns: int | None
     """When the last receiver got its first message that was due after the process had ended, or None if a receiver got
     no such message."""
@@ -42,6 +43,8 @@ class Recovery:
     """The number of measured messages that did not arrive at the receiver that lost most."""
     repeated_by_restart: int
     """The number of measured messages that arrived more than once, at the receiver with the most of them."""
+    error: str = ""
+    """Why the restarted process did not serve, or an empty string."""
 
     @property
     def took_ns(self) -> int | None:
@@ -56,7 +59,7 @@ class Recovery:
         The first message may arrive before hopmeter has found that the process is ready; the restart then ends with
         this message.
         """
-        if self.recovered_ns is None or self.took_ns is None:
+        if self.recovered_ns is None or self.took_ns is None or self.ready_ns is None:
             return {}
         restart_ns = min(self.ready_ns - self.restarted_ns, self.took_ns)
         outage_ns = self.recovered_ns - self.killed_ns
@@ -70,7 +73,7 @@ def find_recovery(cell: Cell, result: TrialResult, samples: Samples) -> Recovery
     Raises StoreError if the samples are missing or damaged, or if nothing was restarted.
     """
     killed_ns, restarted_ns, ready_ns = result.killed_ns, result.restarted_ns, result.ready_ns
-    if killed_ns is None or restarted_ns is None or ready_ns is None:
+    if killed_ns is None or restarted_ns is None:
         raise StoreError("E-NOT-RECORDED", "the trial has no restart", "measure the trial again")
     receivers = list(_receivers(cell, samples, killed_ns))
     arrivals = [each.recovered_ns for each in receivers]
@@ -83,6 +86,7 @@ def find_recovery(cell: Cell, result: TrialResult, samples: Samples) -> Recovery
         watched_s=max(each.last_due_ns for each in receivers) / 1e9 - restarted_ns / 1e9,
         lost_by_restart=max(each.lost for each in receivers),
         repeated_by_restart=max(each.repeated for each in receivers),
+        error=result.restart_error,
     )
 
 
@@ -107,7 +111,8 @@ def not_recovered(trials: Sequence[Recovery]) -> list[str]:
         return []
     within_s = min(each.watched_s for each in failed)
     many = "" if len(failed) == len(trials) else f" in {len(failed)} of {len(trials)} trials"
-    return [tag(NOT_RECOVERED, f"does not recover within {within_s:.1f} s{many}")]
+    why = next((f": {each.error}" for each in failed if each.error), "")
+    return [tag(NOT_RECOVERED, f"does not recover within {within_s:.1f} s{many}{why}")]
 
 
 @dataclass(frozen=True)
@@ -123,15 +128,20 @@ def _receivers(cell: Cell, samples: Samples, killed_ns: int) -> Iterator[_Receiv
         sent = samples.of(source.id, "seq", "due_ns")
         for sink in sinks:
             got = samples.of(sink.id, "seq", "arrived_ns")
-            yield _receiver(sent, got, killed_ns)
+            yield _receiver(sent, got, killed_ns, cell.axes.restart == SINK)
 
 
-def _receiver(sent: dict[str, NDArray[np.int64]], got: dict[str, NDArray[np.int64]], killed_ns: int) -> _Receiver:
-    later = got["arrived_ns"][np.isin(got["seq"], sent["seq"][sent["due_ns"] > killed_ns])]
+def _receiver(
+    sent: Mapping[str, NDArray[np.int64]], got: Mapping[str, NDArray[np.int64]], killed_ns: int, is_restarted: bool
+) -> _Receiver:
+    """Return what a receiver got. Of a restarted receiver, only the arrivals at the new process are known."""
+    after = sent["seq"][sent["due_ns"] > killed_ns]
+    expected = after if is_restarted else sent["seq"]
+    later = got["arrived_ns"][np.isin(got["seq"], after)]
     _, times = np.unique(got["seq"], return_counts=True)
     return _Receiver(
         recovered_ns=int(later.min()) if len(later) else None,
         last_due_ns=int(sent["due_ns"].max()),
-        lost=int((~np.isin(sent["seq"], got["seq"])).sum()),
+        lost=int((~np.isin(expected, got["seq"])).sum()),
         repeated=int((times > 1).sum()),
     )

@@ -56,6 +56,7 @@ class Node(ABC):
     """Whether the node has unread messages that no descriptor reports."""
 
     def __init__(self, start: Start) -> None:
+        self.start = start
         self.name, self.language, self.log = start.name, start.language, start.log
         self.participant, self.carrier = start.participant, start.carrier
         self.roles: list[str] = [endpoint["role"] for endpoint in start.spec["endpoints"]]
@@ -136,7 +137,7 @@ class LocalNode(Node):
         super().__init__(start)
         self._note_open_files = note_open_files
         self._unread = b""
-        self._is_over = False
+        self._is_over = self._is_closed = False
         self.hung_up = False
         """Whether the node has closed its end of the control channel."""
         self.control, theirs = socket.socketpair()
@@ -255,7 +256,10 @@ class LocalNode(Node):
             return ""
 
     def close(self) -> None:
-        """Kill the node's process and its children, and reap the process."""
+        """Kill the node's process and its children, and reap the process. A second call does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         # At this point, the process has not been reaped, so its process id and process group are still reserved.
         self._note_open_files(self.pid)
         kill_group(self.pid)

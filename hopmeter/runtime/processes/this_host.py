@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hopmeter.manifest import Manifest
+from hopmeter.model.conditions import AT_ONCE
 from hopmeter.plan.placement.background_load import Load
 from hopmeter.plan.spec import TransportContext
 from hopmeter.runtime.processes.background_load import BackgroundLoad
@@ -94,6 +97,23 @@ class LocalTrial:
         self._ends.callback(node.close)
         self.nodes.append(node)
         return node
+
+    def kill_node(self, node: LocalNode) -> int:
+        """Kill a node at once, and remove its samples, which are unfinished. Return a time on CLOCK_MONOTONIC at which
+        the node had ended."""
+        node.close()
+        killed_ns = time.monotonic_ns()
+        self.nodes.remove(node)
+        for endpoint in node.start.spec["endpoints"]:
+            Path(endpoint["samples"]).unlink(missing_ok=True)
+        return killed_ns
+
+    def start_node_again(self, old: LocalNode) -> LocalNode:
+        """Start a killed node again with the same spec. The new node expects no probes, and has a log of its own."""
+        log = old.log.with_name(f"{old.log.stem}-again{old.log.suffix}")
+        new = self.start_node(replace(old.start, log=log, spec={**old.start.spec, "begin": AT_ONCE}))
+        self._on_open_files()
+        return new
 
     def _note_open_files(self, pid: int) -> None:
         """Record the open files of a node, because a killed node does not delete its files."""
