@@ -51,8 +51,8 @@ class TrialResult:
     ready_ns: int | None = None
     """When the restarted process was found ready, on CLOCK_MONOTONIC, or None if no process was or became ready."""
 
-    restart_error: str = ""
-    """Why the restarted process did not serve, or an empty string if it did or if nothing was restarted."""
+    restart_error: str | None = None
+    """Why the restarted process did not serve, or None if it did or if nothing was restarted."""
 
     def as_json(self) -> dict[str, Any]:
         """Convert the trial to a JSON object for one line of `trials.jsonl`."""

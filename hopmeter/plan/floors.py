@@ -75,7 +75,7 @@ def _floor_of(cell: Cell, capabilities: Capabilities) -> Cell | str:
     if cell.axes.begins_at_once:
         return tag("W-FLOOR-FIRST", "floors are the fastest way to send a message, not to open a connection")
     if cell.axes.has_restart:
-        return tag("W-FLOOR-RESTART", "floors have no broker that could be restarted")
+        return tag("W-FLOOR-RESTART", "floors are the fastest way to send a message, and restart nothing")
     if cell.axes.codec != "none":
         return tag("W-FLOOR-OBJECT", "floors carry bytes, but this cell carries an object")
     manifest = capabilities.manifests.get(FLOORS[cell.axes.placement])

@@ -30,7 +30,7 @@ from hopmeter.system.untrusted_json import parse
 
 LATER = (
     *("round", "steal_share", "turn_s", "background_cpu_percent", "background_memory_gb_s"),
-    *("killed_ns", "restarted_ns", "ready_ns"),
+    *("killed_ns", "restarted_ns", "ready_ns", "restart_error"),
 )
 """The trial columns that runs of older versions lack."""
 BY_HAND = "by-hand.json"

@@ -33,7 +33,7 @@ def test_a_sink_that_does_not_start_again_is_a_result(bench: Bench, breaks: str,
     result = bench.trial(breaks, **RESTART)
     assert (result.good, result.ready_ns, len(bench.raw)) == (True, None, 1)
     assert result.restarted_ns
-    assert lacking(result.restart_error, expected) == []
+    assert lacking(result.restart_error or "", expected) == []
     assert set(psutil.Process().children()) <= before
 
 

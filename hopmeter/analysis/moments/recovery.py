@@ -86,7 +86,7 @@ def find_recovery(cell: Cell, result: TrialResult, samples: Samples) -> Recovery
         watched_s=max(each.last_due_ns for each in receivers) / 1e9 - restarted_ns / 1e9,
         lost_by_restart=max(each.lost for each in receivers),
         repeated_by_restart=max(each.repeated for each in receivers),
-        error=result.restart_error,
+        error=result.restart_error or "",
     )
 
 

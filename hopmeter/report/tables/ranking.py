@@ -259,7 +259,7 @@ def _has_floor(group: Group) -> bool:
 def _has_many_messages(group: Group) -> bool:
     """Return whether the rows describe the messages of a steady state instead of the first message of each trial. For
     first messages, the share of lost messages, CPU per message and high percentiles are meaningless."""
-    return bool(group.conditions["begin"] != AT_ONCE and group.conditions["restart"] == NOTHING)
+    return bool(group.conditions["begin"] != AT_ONCE and group.conditions["restart"] in (None, NOTHING))
 
 
 def _has_cpu(group: Group) -> bool:
