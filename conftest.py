@@ -37,6 +37,7 @@ REST = (
     "tests/interactive/test_study.py",
     "tests/interactive/test_two_machines.py",
     "tests/node/test_kafka_broker.py",
+    "tests/node/test_quic_certificates.py",
     "tests/node/test_rabbitmq_broker.py",
     "tests/node/test_redis_pieces.py",
     "tests/node/test_ros2_services.py",

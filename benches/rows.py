@@ -283,6 +283,7 @@ LIMITED = (
     ),
     Row("websocket", "rust", "bare", Bare(Crate("websocket"), COMMON), {**RING, "wait": "block"}),
     *_beast(),
+    Row("quic", "rust", "bare", Bare(Crate("quic"), COMMON), {**RING, "wait": "block"}),
     Row(
         "http",
         "c++",

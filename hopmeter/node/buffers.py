@@ -101,6 +101,13 @@ def new_bytes(length: int) -> tuple[bytes, Any]:
     return made, (ctypes.c_ubyte * length).from_address(_address_of(made))
 
 
+def write_frame(payload_bytes: int, fill: Fill) -> bytes:
+    """Return a new frame that `fill` writes. A library may store the frame and send it later."""
+    frame, places = new_bytes(HEADER_BYTES + payload_bytes)
+    fill(places)
+    return frame
+
+
 class BytesBuffer:
     """A `bytes` object that all frames of a link end share, for a library that accepts only `bytes`.
 

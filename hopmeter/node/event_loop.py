@@ -65,6 +65,13 @@ class EventLoop:
         """Start a task on the event loop from another thread, wait for the task, and return its result."""
         return self.start(work).result()
 
+    def call(self, function: Callable[..., object], *given: object) -> None:
+        """Call a function on the event loop: at once if the current thread runs the loop, and otherwise soon."""
+        if self.is_here:
+            function(*given)
+        else:
+            self._loop.call_soon_threadsafe(function, *given)
+
     def send_later(self, work: Work[object]) -> None:
         """Store a message that a running callback sends, because the callback itself cannot await the send."""
         self._sends.append(work)

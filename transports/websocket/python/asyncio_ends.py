@@ -13,19 +13,12 @@ from websockets.asyncio.server import Server as LibraryServer
 from websockets.asyncio.server import ServerConnection, serve, unix_serve
 from websockets.exceptions import ConnectionClosed
 
-from hopmeter.node.buffers import new_bytes
+from hopmeter.node.buffers import write_frame
 from hopmeter.node.calls import CalledServer, ReplyQueue
-from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
+from hopmeter.node.contract import Fill, Link, Setup, Take
 from hopmeter.node.event_loop import EventLoop, Outbox, Receiver, endpoint_loop
 
 from .connections import options
-
-
-def write_frame(payload_bytes: int, fill: Fill) -> bytes:
-    """Return the frame that `fill` writes. The library may send a frame later, so each frame has its own memory."""
-    frame, places = new_bytes(HEADER_BYTES + payload_bytes)
-    fill(places)
-    return frame
 
 
 class ListeningEnd:

@@ -4,11 +4,13 @@ use std::future::Future;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hopmeter_instrument::prelude::*;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::frames::as_received;
 use crate::{Runtime, Task};
 
 /// A frame as the library's messages carry it.
@@ -17,6 +19,17 @@ pub trait Carried: Send + 'static {
 
     /// Passes the frame to `take`.
     fn pass(&self, take: Take<'_>);
+}
+
+/// The bytes of a frame: the header, then the payload.
+impl Carried for Bytes {
+    fn write(payload_bytes: usize, fill: Fill<'_>) -> Self {
+        fill.to_vec(payload_bytes).into()
+    }
+
+    fn pass(&self, take: Take<'_>) {
+        take(as_received(self));
+    }
 }
 
 /// The calls of a client: a task makes each call and stores the reply until the next poll.

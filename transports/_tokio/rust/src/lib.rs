@@ -2,10 +2,13 @@
 //! callback.
 
 pub mod calls;
+pub mod frames;
 
 use std::future::Future;
 use std::ops::Deref;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use hopmeter_instrument::{Context, Result, Subscription};
@@ -22,8 +25,15 @@ impl Runtime {
         Ok(Self(Arc::new(runtime.context(format!("starting the threads of {name}"))?)))
     }
 
-    /// Waits for `future` on this thread. Returns `None` after the timeout.
+    /// Waits for `future` on this thread. Returns `None` after the timeout. If the timeout is zero, the function polls
+    /// `future` once and does not sleep.
     pub fn wait_for<F: Future>(&self, timeout: Duration, future: F) -> Option<F::Output> {
+        if timeout.is_zero() {
+            return match pin!(future).poll(&mut task::Context::from_waker(Waker::noop())) {
+                Poll::Ready(output) => Some(output),
+                Poll::Pending => None,
+            };
+        }
         self.0.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
     }
 
@@ -80,7 +90,9 @@ mod tests {
     fn a_wait_has_an_end() {
         let runtime = Runtime::start("test", 1).expect("threads");
         assert_eq!(runtime.wait_for(Duration::from_millis(1), std::future::pending::<()>()), None);
+        assert_eq!(runtime.wait_for(Duration::ZERO, std::future::pending::<()>()), None);
         assert_eq!(runtime.wait_for(Duration::from_secs(60), async { 7 }), Some(7));
+        assert_eq!(runtime.wait_for(Duration::ZERO, async { 7 }), Some(7));
     }
 
     #[test]

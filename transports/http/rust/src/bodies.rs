@@ -37,34 +37,20 @@ pub trait Body: Carried {
 }
 
 /// The bytes of a frame: the header, then the payload.
-pub struct Octets(Bytes);
-
-impl Carried for Octets {
-    fn write(payload_bytes: usize, fill: Fill<'_>) -> Self {
-        let mut frame = vec![0; HEADER_BYTES + payload_bytes];
-        fill.write(FrameMut::split(&mut frame));
-        Self(frame.into())
-    }
-
-    fn pass(&self, take: Take<'_>) {
-        take(Received::split(&self.0));
-    }
-}
-
-impl Body for Octets {
+impl Body for Bytes {
     fn route() -> MethodRouter<Requests<Self>> {
         post(|State(requests): State<Requests<Self>>, body: Bytes| async move {
-            let Octets(reply) = ask(&requests, Octets(body)).await.ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
+            let reply = ask(&requests, body).await.ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
             Ok::<_, StatusCode>(([(CONTENT_TYPE, OCTETS)], reply).into_response())
         })
     }
 
     fn put(self, request: RequestBuilder) -> RequestBuilder {
-        request.header(CONTENT_TYPE, OCTETS).body(self.0)
+        request.header(CONTENT_TYPE, OCTETS).body(self)
     }
 
     async fn read(reply: Response) -> reqwest::Result<Self> {
-        reply.bytes().await.map(Self)
+        reply.bytes().await
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::serve::ListenerExt;
 use hopmeter_instrument::prelude::*;
@@ -18,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use bodies::{Body, Octets, Timing};
+use bodies::{Body, Timing};
 
 /// The number of bytes that JSON adds to a payload in base64, with a margin.
 const MARGIN_BYTES: usize = 4096;
@@ -81,11 +82,11 @@ impl Http {
 
 impl Transport for Http {
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {
-        if self.is_json { self.bind::<Timing>(link) } else { self.bind::<Octets>(link) }
+        if self.is_json { self.bind::<Timing>(link) } else { self.bind::<Bytes>(link) }
     }
 
     fn client(&self, link: &Link) -> Result<Box<dyn Client>> {
-        if self.is_json { self.connect::<Timing>(link) } else { self.connect::<Octets>(link) }
+        if self.is_json { self.connect::<Timing>(link) } else { self.connect::<Bytes>(link) }
     }
 
     fn facts(&self) -> Vec<(String, String)> {

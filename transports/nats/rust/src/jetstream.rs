@@ -12,9 +12,8 @@ use async_nats::{Client as Connection, Subject};
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use hopmeter_instrument::prelude::*;
+use hopmeter_tokio::frames::{Frames, as_received};
 use hopmeter_tokio::{Runtime, Task};
-
-use crate::frames::{Frames, as_received};
 
 /// The size of a stream beyond which the broker deletes the oldest messages.
 const MAX_BYTES: i64 = 1 << 30;

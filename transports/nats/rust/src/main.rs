@@ -1,7 +1,6 @@
 //! The adapter for NATS, with async-nats: messages are published on subjects and pass through a broker. `../README.md`
 //! describes the wire format.
 
-mod frames;
 mod jetstream;
 mod server;
 mod topics;
@@ -13,8 +12,8 @@ use async_nats::Client as Connection;
 use async_nats::ConnectOptions;
 use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::Runtime;
+use hopmeter_tokio::frames::{Frames, as_received};
 
-use frames::Frames;
 use jetstream::Streams;
 use server::{CallReplier, CallServer};
 use topics::{TopicPublisher, TopicSubscriber};
@@ -75,7 +74,7 @@ impl Transport for Nats {
             return Ok(Box::new(streams.subscriber(link)?.call(on_frame)));
         }
         let receiving = self.open_receiver(link.name.clone(), link.wait)?;
-        Ok(Box::new(receiving.call(move |message| on_frame.call(frames::as_received(&message.payload)))))
+        Ok(Box::new(receiving.call(move |message| on_frame.call(as_received(&message.payload)))))
     }
 
     fn server(&self, link: &Link) -> Result<Box<dyn Server>> {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_nats::{Client as Connection, Message, Subject};
 use hopmeter_instrument::prelude::*;
+use hopmeter_tokio::frames::{Frames, as_received};
 
-use crate::frames::{Frames, as_received};
 use crate::topics::{TopicSubscriber, hand_over};
 
 pub struct CallServer {

@@ -7,9 +7,8 @@ use async_nats::{Client as Connection, Message, PublishErrorKind, Subject};
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use hopmeter_instrument::prelude::*;
+use hopmeter_tokio::frames::{Frames, as_received};
 use hopmeter_tokio::{Runtime, Task};
-
-use crate::frames::{Frames, as_received};
 
 /// Passes a message to the connection's thread. Returns busy if the thread's queue is full.
 ///

@@ -1,14 +1,14 @@
-//! Converts frames to NATS messages. The payload of each NATS message is one frame, header first.
+//! Buffers for libraries that send `Bytes`. A buffer contains one frame, header first.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use hopmeter_instrument::prelude::*;
 
-/// The maximum number of cached buffers, which includes buffers that the connection still uses.
+/// The maximum number of cached buffers, which includes buffers that the library still uses.
 const BUFFERS: usize = 64;
 
-/// The buffers, which are reused after the connection has written their content.
+/// The buffers of a link end, which are reused after the library has released them.
 #[derive(Default)]
 pub struct Frames {
     lent: VecDeque<Bytes>,
