@@ -32,7 +32,7 @@ fn options() -> Result<Arc<TransportConfig>, Box<dyn Error>> {
         .stream_receive_window(STREAM_RECEIVE_WINDOW.into())
         .send_window(SEND_WINDOW)
         .max_idle_timeout(Some(IdleTimeout::try_from(Duration::from_millis(MAX_IDLE_TIMEOUT_MS))?))
-        .keep_alive_interval((KEEP_ALIVE_INTERVAL_MS > 0).then_some(Duration::from_millis(KEEP_ALIVE_INTERVAL_MS)));
+        .keep_alive_interval((KEEP_ALIVE_INTERVAL_MS != 0).then_some(Duration::from_millis(KEEP_ALIVE_INTERVAL_MS)));
     Ok(Arc::new(options))
 }
 
@@ -71,8 +71,7 @@ async fn send() -> Outcome {
         stream.write_all(&[0; PAYLOAD_BYTES]).await?;
     }
     stream.finish()?;
-    stream.stopped().await?; // the receiver has all bytes
-    connection.close(0_u32.into(), b"done");
+    timeout(PATIENCE, connection.closed()).await?; // the receiver closes when it has all messages
     endpoint.wait_idle().await;
     println!("sent {COUNT} messages");
     Ok(())
