@@ -96,6 +96,9 @@ class NodePool:
             if node.is_killed:
                 self._crashed = True
                 node.close()
+            elif node.process.pid not in self._openings:  # its adapter could not be opened
+                node.hang_up()
+                node.close()
             else:
                 self._idle[self._openings[node.process.pid]].append(node)
         self.nodes.clear()

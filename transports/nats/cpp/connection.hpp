@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hopmeter/completion.hpp"
+#include "hopmeter/credentials.hpp"
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/host_port.hpp"
 #include "hopmeter/resource.hpp"
@@ -21,6 +22,8 @@ inline void demand(natsStatus status, const std::string& doing, const std::strin
   if (status != NATS_OK) throw Error(doing + ": " + natsStatus_GetText(status), remedy);
 }
 
+inline bool is_secure(const Setup& setup) { return setup.setting<std::string>("security") == "tls"; }
+
 /// The connection to the broker, which all link ends of the process share.
 class Connection {
  public:
@@ -31,6 +34,12 @@ class Connection {
     demand(natsOptions_SetURL(raw, ("nats://" + setup.broker()).c_str()), "naming nats-server");
     // Send published messages immediately, instead of with the next batch.
     demand(natsOptions_SetSendAsap(raw, true), "requesting that messages are sent immediately");
+    if (is_secure(setup)) {
+      demand(natsOptions_SetSecure(raw, true), "setting up TLS");
+      demand(natsOptions_LoadCATrustedCertificates(raw, credential(setup, "ca.pem").c_str()), "trusting ca.pem");
+      // The library compares only host names with the certificate, not addresses. Every certificate names localhost.
+      demand(natsOptions_SetExpectedHostname(raw, "localhost"), "naming the broker's host");
+    }
     natsConnection* connection = nullptr;
     demand(natsConnection_Connect(&connection, raw),
            "connecting to nats-server at " + BrokerAddress::parse(setup.broker()).text());

@@ -137,7 +137,8 @@ class Nats final : public TransportOf<Connection, Pub, Inbox, Responder, Request
     return call_for_each(shared_, link.name, std::move(call));
   }
   Facts facts() override {
-    return {{"path", is_durable_ ? "TCP through a stream of nats-server" : "TCP through nats-server"}};
+    const std::string below = is_secure(shared_.setup()) ? "TLS" : "TCP";
+    return {{"path", below + " through " + (is_durable_ ? "a stream of nats-server" : "nats-server")}};
   }
 
  private:

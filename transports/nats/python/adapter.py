@@ -18,6 +18,7 @@ from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Handle, Link, Setup, Take
 
 from . import asyncio_ends, jetstream
+from .connecting import connect
 
 R = TypeVar("R")
 
@@ -25,9 +26,9 @@ R = TypeVar("R")
 class Connection:
     """A connection to the broker, and the event loop of this connection."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, setup: Setup) -> None:
         self._loop = asyncio.new_event_loop()
-        self.nats = self.run(nats.connect(f"nats://{address}", pending_size=1 << 28))
+        self.nats = self.run(connect(setup))
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         return self._loop.run_until_complete(work)
@@ -72,7 +73,7 @@ class End:
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self.subject = link.name
-        self.connection = Connection(transport.setup.broker)
+        self.connection = Connection(transport.setup)
 
     def close(self) -> None:
         self.connection.close()
@@ -130,7 +131,8 @@ class Transport(BaseTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self.path = f"TCP through {'a stream of ' if self.settings['durable'] else ''}nats-server"
+        below = "TLS" if self.settings["security"] == "tls" else "TCP"
+        self.path = f"{below} through {'a stream of ' if self.settings['durable'] else ''}nats-server"
 
     def publisher(self, link: Link) -> Closable:
         has_loop = link.wait == "callback"
@@ -138,11 +140,11 @@ class Transport(BaseTransport):
             return (asyncio_ends.Publisher if has_loop else Publisher)(self, link)
         if has_loop or self.settings["max_pending"] > 1:
             return jetstream.LoopPublisher(self, link)
-        return jetstream.Publisher(Connection(self.setup.broker), link, self.settings)
+        return jetstream.Publisher(Connection(self.setup), link, self.settings)
 
     def subscriber(self, link: Link) -> Subscriber | jetstream.Subscriber:
         if self.settings["durable"]:
-            return jetstream.Subscriber(Connection(self.setup.broker), link, self.settings)
+            return jetstream.Subscriber(Connection(self.setup), link, self.settings)
         return Subscriber(self, link)
 
     def subscribe(self, link: Link, on_frame: Take) -> Closable:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import nats
 from nats.aio.client import Client as Nats
 from nats.aio.msg import Msg
 
 from hopmeter.node.calls import CalledServer, ReplyQueue
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Take
 from hopmeter.node.event_loop import EventLoop, Outbox, endpoint_loop
+
+from .connecting import connect
 
 if TYPE_CHECKING:
     from .adapter import Transport
@@ -32,7 +33,7 @@ class End:
 
     def __init__(self, transport: Transport, link: Link, loop: EventLoop) -> None:
         self.subject, self._loop, self._is_open = link.name, loop, True
-        self.nats: Nats = loop.run(nats.connect(f"nats://{transport.setup.broker}", pending_size=1 << 28))
+        self.nats: Nats = loop.run(connect(transport.setup))
 
     def subscribe(self, subject: str, on_message: Any) -> None:
         self._loop.run(self._subscribe(subject, on_message))

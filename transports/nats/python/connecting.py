@@ -1,0 +1,29 @@
+"""Connects to nats-server, with TLS if the setting `security` requests it."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+
+from hopmeter.node.contract import Setup
+from hopmeter.node.credentials import credential
+
+
+async def connect(setup: Setup) -> Client:
+    """Return a new connection. With TLS, the client trusts only brokers with a certificate of this trial."""
+    more: dict[str, Any] = {}
+    if setup.settings["security"] == "tls":
+        trusted = ssl.create_default_context(cafile=str(credential(setup, "ca.pem")))
+        more = {"tls": trusted, "error_cb": _report_error}
+    return await nats.connect(f"nats://{setup.broker}", pending_size=1 << 28, **more)
+
+
+async def _report_error(error: Exception) -> None:
+    """Raise the error if the broker is not trusted. Otherwise, nats-py would try to connect again for two minutes."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        raise error
+    logging.getLogger("nats").error("nats-py: %s", error)
