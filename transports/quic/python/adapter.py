@@ -202,7 +202,7 @@ class AsyncServer(CalledServer, ListeningEnd):
 
 
 class Transport(BaseTransport):
-    version = package_version("aioquic")
+    version = package_version("aioquic", "aioquic")
     publisher = opens(Publisher)
     client = opens(Client)
 
