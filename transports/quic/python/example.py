@@ -65,9 +65,8 @@ async def listen() -> AsyncIterator[asyncio.Queue[tuple[asyncio.StreamReader, as
     streams: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
     certificate, key = create_certificate()
     configuration = QuicConfiguration(is_client=False, certificate=certificate, private_key=key, **OPTIONS)
-    server = await serve(
-        HOST, PORT, configuration=configuration, stream_handler=lambda *stream: streams.put_nowait(stream)
-    )
+    handler: Any = lambda *stream: streams.put_nowait(stream)  # noqa: E731
+    server = await serve(HOST, PORT, configuration=configuration, stream_handler=handler)
     CERTIFICATE.write_bytes(certificate.public_bytes(Encoding.DER))
     print("ready", flush=True)
     try:
@@ -77,16 +76,12 @@ async def listen() -> AsyncIterator[asyncio.Queue[tuple[asyncio.StreamReader, as
         server.close()
 
 
-async def pause_until(due: float) -> None:
-    await asyncio.sleep(max(0.0, due - time.monotonic()))
-
-
 async def send() -> None:
     async with open_connection() as connection:
         _, writer = await connection.create_stream(is_unidirectional=True)
         begin = time.monotonic()
         for number in range(COUNT):
-            await pause_until(begin + number / RATE_HZ)
+            await asyncio.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
             writer.write(LENGTH.pack(PAYLOAD_BYTES) + bytes(PAYLOAD_BYTES))
         writer.write_eof()
         await asyncio.wait_for(connection.wait_closed(), PATIENCE_S)  # the receiver closes when it has all messages
@@ -105,12 +100,11 @@ async def receive() -> None:
 
 
 async def call() -> None:
-    """Open a stream for each call. The end of a stream is the end of the request or reply."""
     count = 0
     async with open_connection() as connection:
         begin = time.monotonic()
         for number in range(COUNT):
-            await pause_until(begin + number / RATE_HZ)
+            await asyncio.sleep(max(0.0, begin + number / RATE_HZ - time.monotonic()))
             reader, writer = await connection.create_stream()
             writer.write(bytes(PAYLOAD_BYTES))
             writer.write_eof()

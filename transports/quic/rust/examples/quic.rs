@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
-use quinn::{ClientConfig, Connection, Endpoint, IdleTimeout, ServerConfig, TransportConfig};
+use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -17,8 +17,6 @@ const RATE_HZ: f64 = 100.0;
 const COUNT: u32 = 100;
 const ADDRESS: &str = "127.0.0.1:4433";
 const STREAM_RECEIVE_WINDOW: u32 = 1250000;
-const SEND_WINDOW: u64 = 10000000;
-const MAX_IDLE_TIMEOUT_MS: u64 = 30000;
 const KEEP_ALIVE_INTERVAL_MS: u64 = 0; // 0: never
 const CERTIFICATE: &str = "certificate.der";
 const NAME: &str = "localhost";
@@ -26,21 +24,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-fn options() -> Result<Arc<TransportConfig>, Box<dyn Error>> {
+fn options() -> Arc<TransportConfig> {
     let mut options = TransportConfig::default();
     options
         .stream_receive_window(STREAM_RECEIVE_WINDOW.into())
-        .send_window(SEND_WINDOW)
-        .max_idle_timeout(Some(IdleTimeout::try_from(Duration::from_millis(MAX_IDLE_TIMEOUT_MS))?))
         .keep_alive_interval((KEEP_ALIVE_INTERVAL_MS != 0).then_some(Duration::from_millis(KEEP_ALIVE_INTERVAL_MS)));
-    Ok(Arc::new(options))
+    Arc::new(options)
 }
 
 async fn connect() -> Result<(Endpoint, Connection), Box<dyn Error>> {
     let mut accepted = RootCertStore::empty();
     accepted.add(std::fs::read(CERTIFICATE)?.into())?;
     let mut config = ClientConfig::with_root_certificates(Arc::new(accepted))?;
-    config.transport_config(options()?);
+    config.transport_config(options());
     let endpoint = Endpoint::client("0.0.0.0:0".parse()?)?;
     let connection = endpoint.connect_with(config, ADDRESS.parse()?, NAME)?.await?;
     Ok((endpoint, connection))
@@ -51,7 +47,7 @@ async fn accept() -> Result<(Endpoint, Connection), Box<dyn Error>> {
     let created = rcgen::generate_simple_self_signed([NAME.to_string()])?;
     let key = PrivatePkcs8KeyDer::from(created.signing_key.serialize_der());
     let mut config = ServerConfig::with_single_cert(vec![created.cert.der().clone()], key.into())?;
-    config.transport_config(options()?);
+    config.transport_config(options());
     let endpoint = Endpoint::server(config, ADDRESS.parse()?)?;
     std::fs::write(CERTIFICATE, created.cert.der())?;
     println!("ready");
