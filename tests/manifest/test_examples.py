@@ -128,6 +128,12 @@ def test_a_rust_example_is_a_project_with_the_crates_that_it_uses(tmp_path: Path
     assert "nats-server" in (tmp_path / "README.md").read_text()
 
 
+@pytest.mark.parametrize("example", [each for each in KNOWN if each.language == "rust"], ids=lambda e: e.manifest.name)
+def test_the_crates_of_an_example_have_versions_outside_a_workspace(example: Example) -> None:
+    described = [example.crates, example.build_crates]
+    assert [name for table in described for name, each in table.items() if "workspace" in each] == []
+
+
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     check_folder(tmp_path / "new")
     check_folder(tmp_path)
