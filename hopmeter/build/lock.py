@@ -11,6 +11,7 @@ contains only the packages that differ from python.lock.
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -179,12 +180,19 @@ def write_differences(file: Path, packages: Sequence[str], *options: str) -> Non
     file.write_text("".join(text for name, text in _entries(file).items() if text != first.get(name)))
 
 
+def _read_options() -> list[str]:
+    """Return the options of `uv pip compile` that the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m hopmeter.build.lock", description=main.__doc__)
+    parser.add_argument("--upgrade", action="store_true", help="use the newest versions of the Python packages")
+    return ["--upgrade"] if parser.parse_args().upgrade else []
+
+
 def main() -> None:
     """Write all lock files."""
     tree = paths.checkout()
     if tree is None:
         sys.exit("lock files are part of a checkout; run this command in one")
-    packages, options = transport_packages(tree), sys.argv[1:]
+    packages, options = transport_packages(tree), _read_options()
     write(tree / "setup" / NAMES[0], packages, "--all-extras", str(tree / "pyproject.toml"), *options)
     write_differences(tree / "setup" / NAMES[1], [*packages, *conflicting_packages()], *options)
     for environment, wanted in installations(tree).items():

@@ -165,7 +165,7 @@ def find_example(manifest: Manifest, language: str, pattern: str = "pubsub") -> 
     return found if _pattern_of_library(manifest, pattern) in found.patterns else None
 
 
-def values_of(example: Example) -> set[str]:
+def constants_of(example: Example) -> set[str]:
     """Return the names of the constants at the beginning of the example."""
     return {found["name"] for found in re.finditer(NAME.format(name="(?P<name>[A-Z][A-Z0-9_]+)"), example.text)}
 
@@ -233,7 +233,7 @@ def lacking_settings(example: Example, values: Mapping[str, Value]) -> list[str]
         for name, setting in example.manifest.settings.items()
         if values.get(name.upper(), setting.default) != setting.default
     }
-    return [f"{name}={value}" for name, value in changed.items() if name.upper() not in values_of(example)]
+    return [f"{name}={value}" for name, value in changed.items() if name.upper() not in constants_of(example)]
 
 
 def check_folder(folder: Path) -> None:

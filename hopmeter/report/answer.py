@@ -30,7 +30,7 @@ from hopmeter.report.words import codec_rows, conditions, formatting
 from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
 SPELLED_OUT = 3
-"""If there are more questions than this number, one sentence summarizes the answers to all questions."""
+"""If there are more questions than this number, one sentence summarises the answers to all questions."""
 
 
 def answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[str]:
@@ -145,7 +145,7 @@ def _by_codec(groups: Sequence[Group]) -> list[str]:
 
 
 def summary(groups: Sequence[Group]) -> str:
-    """Summarize many groups in one sentence: how often each row was significantly fastest, and how many groups have no
+    """Summarise many groups in one sentence: how often each row was significantly fastest, and how many groups have no
     fastest row."""
     firsts = [(group, ranks(group)[0]) for group in groups]
     clear = Counter(group.label(rank.row) for group, rank in firsts if rank.best is not None and not rank.ties)

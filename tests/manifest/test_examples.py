@@ -10,7 +10,7 @@ import pytest
 from conformance.test_examples import EXAMPLES
 from hopmeter import manifest
 from hopmeter.errors import HopmeterError
-from hopmeter.manifest.examples import Example, check_folder, fill_values, find_example, values_of, write_examples
+from hopmeter.manifest.examples import Example, check_folder, constants_of, fill_values, find_example, write_examples
 from hopmeter.manifest.readiness import readiness
 from hopmeter.system import paths
 from tests.coded import refuses
@@ -40,13 +40,13 @@ def test_each_example_is_run_by_conformance() -> None:
 
 @pytest.mark.parametrize("example", KNOWN, ids=lambda each: f"{each.manifest.name}-{each.language}")
 def test_an_example_has_the_values_that_advise_fills_in(example: Example) -> None:
-    assert values_of(example) >= NEEDED
+    assert constants_of(example) >= NEEDED
     assert "hopmeter" not in example.text.lower()
     assert len(example.text.splitlines()) <= LONGEST
     filled = fill_values(example.text, {"PAYLOAD_BYTES": 7, "RATE_HZ": 2.5, "COUNT": 3, "TOPIC": "t", "NOTHING": 1})
     assert len(filled.splitlines()) == len(example.text.splitlines())
-    assert values_of(example) & {"TOPIC", "ADDRESS"}, "receivers need at least one of them"
-    for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", *(['= "t"'] if "TOPIC" in values_of(example) else [])):
+    assert constants_of(example) & {"TOPIC", "ADDRESS"}, "receivers need at least one of them"
+    for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", *(['= "t"'] if "TOPIC" in constants_of(example) else [])):
         assert text in filled
     assert "NOTHING" not in filled
 

@@ -1,4 +1,4 @@
-"""Text about comparisons: the change of each cell, and a sentence that summarizes all changes."""
+"""Text about comparisons: the change of each cell, and a sentence that summarises all changes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _words(each: Change) -> str:
 
 
 def sentence(changes: Sequence[Change], drift: Mapping[str, float] | None = None) -> str:
-    """Summarize the comparison in one or two sentences."""
+    """Summarise the comparison in one or two sentences."""
     if changes and changes[0].is_share:
         said = _sentence(changes, "")
         return f"Missed deadlines: {said[0].lower()}{said[1:]}"
