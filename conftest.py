@@ -98,7 +98,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 
 def group(nodeid: str) -> str:
-    """Return the group of a test: usually its file, because tests of a file may share fixtures."""
+    """Return the group of a test, which one worker runs: usually the test's file, whose tests may share fixtures."""
     path, _, test = nodeid.partition("::")
     if not path.startswith("conformance/"):
         return ONE_RUN[0] if path in ONE_RUN else path
@@ -108,7 +108,8 @@ def group(nodeid: str) -> str:
 def conformance_group(test: str) -> str:
     """Return the transport of a conformance test if the transport has a broker, so that one worker starts the broker.
 
-    Another conformance test belongs to the group of its case, whose tests share nodes, unless the test kills nodes.
+    Without a broker, return the test's case, because the tests of a case share nodes. A test that kills nodes shares no
+    nodes, so return the test itself.
     """
     name, _, case = test.partition("[")
     transport = re.sub(r"-(rust|cpp|python|plain)\b.*|\]$", "", case)

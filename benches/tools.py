@@ -60,7 +60,7 @@ class Bare:
     nanoseconds: float = 1.0
     """The unit of the program's output, in nanoseconds."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """The transport's settings with which the broker is started, if they differ from the defaults."""
+    """The transport settings that the broker is started with, except those that have their default values."""
 
     @property
     def missing(self) -> str:

@@ -90,7 +90,7 @@ def _has_installation(manifest: Manifest, language: str, chosen: ConformanceSett
 
 
 def _has_effect(manifest: Manifest, chosen: ConformanceSettings, pattern: str) -> bool:
-    """Return whether the settings affect messages with the pattern; a run drops cells with other settings."""
+    """Return whether each of the chosen settings affects the pattern. A run drops a cell if a setting has no effect."""
     limits = [manifest.settings[name].patterns for name in chosen.settings]
     return all(limit is None or pattern in limit for limit in limits)
 
@@ -147,8 +147,8 @@ def settings_cases(pattern: str = "pubsub") -> list[Case]:
 
 
 def lossless_cases() -> list[Case]:
-    """Return the cases that must lose no frames: with the `[lossless]` settings of a manifest and each wait, and with
-    the settings for conformance that promise no loss."""
+    """Return the cases that must lose no frames. Their settings are a manifest's `[lossless]` settings, with each wait,
+    or conformance settings that promise no loss."""
     promised = [
         replace(case, overrides=case.manifest.lossless.settings)
         for case in adapters()
@@ -166,7 +166,7 @@ def lossless_cases() -> list[Case]:
 
 
 def _mixed_cases(manifest: Manifest, language: str, chosen: ConformanceSettings, pattern: str) -> list[Case]:
-    """Return the case in which the adapter sends to the next language in the ring, with the same settings."""
+    """Return a list with the case in which an adapter sends to the ring's next language, both with these settings."""
     if not chosen.mixed:
         return []
     pairs = [case for case in language_pairs(pattern) if case.manifest is manifest and case.sender == language]
@@ -212,8 +212,8 @@ def for_first_wait(cases: list[Case]) -> pytest.MarkDecorator:
 
 
 def for_lossless(cases: list[Case]) -> pytest.MarkDecorator:
-    """Run a test that fills queues. With a broker, its queues matter more than the receiver's wait and language, so
-    only `make nightly` tests the other waits, and other languages with settings for conformance."""
+    """Run a test that fills queues. For a transport with a broker, whose queues matter most, only `make nightly` tests
+    every wait with `[lossless]` settings, and every language with conformance settings."""
     return _parametrize(cases, nightly=[case for case in cases if case.manifest.any_broker and not _fills_first(case)])
 
 

@@ -21,8 +21,8 @@ def _keys(kind: str, owner: str) -> dict[str, bytes]:
 
 
 def ensure_credentials(folder: Path, settings: Mapping[str, Any], owner: str = "") -> None:
-    """Write the keys of an owner into a folder, unless the folder already has them. Nodes and brokers with the same
-    owner trust each other."""
+    """Write the keys of `owner` into a folder, unless the folder already contains these keys. Nodes and brokers trust
+    each other if their keys have the same owner."""
     files = _keys(str(settings.get(SECURITY, OFF)), owner)
     if not all((folder / FOLDER / name).exists() for name in files):
         folder.mkdir(exist_ok=True)

@@ -129,8 +129,8 @@ class NodePool:
 
         The node's links use `wait`, `payload` and frames of at most `frame_bytes`, unless a link overrides them.
         `given` contains the adapter's settings. A `blocking` node waits for its receivers, even if its transport drops
-        frames by default. Without a `host`, the node runs on this machine. A node with `keys` trusts only peers with
-        the same keys, which differ from those of all other nodes.
+        frames by default. Without a `host`, the node runs on this machine. A node trusts only peers that were opened
+        with the same `keys`, which is the name of a set of keys.
         """
         self._leftovers.update(manifest.leftovers)
         if manifest.name not in self._open_files:

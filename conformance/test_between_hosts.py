@@ -39,8 +39,8 @@ def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
 
 
 def encrypted_pairs(cases: Sequence[Case]) -> list[Case]:
-    """Return cases in which each language once sends encrypted frames to another language. The list is empty if the
-    transport does not encrypt."""
+    """Return, for each kind of encryption, cases in which each language sends encrypted frames to one other language.
+    The list is empty if the transport has no encryption."""
     setting = cases[0].manifest.settings.get(SECURITY)
     kinds = [kind for kind in (setting.choices or ()) if kind != OFF] if setting else []
     across = [case for case in cases if case.sender != case.receiver and is_in_ring(case)]

@@ -1,4 +1,4 @@
-"""A receiver that trusts other keys than those of its peer, or of the broker, gets nothing."""
+"""A receiver gets no frames if it does not trust the keys of its peer or of the broker."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SECURED = {
 }
 FRAMES = 20
 FRAME_BYTES = 64 + 100
-"""A small limit for the size of messages must leave room for the library's handshake."""
+"""The largest frame in bytes. The limit is small, but must leave room for the messages of the library's handshake."""
 PAUSE_S = 0.05
-"""The time between frames. A subscription of a receiver with the right keys takes effect within 20 pauses."""
+"""The time between two frames. If a receiver has the right keys, its subscription takes effect within 20 pauses."""
 
 
 @for_each([*SECURED.values()])

@@ -3,7 +3,7 @@ trip in ns.
 
 `connections.py BYTES ROUNDS CORES KIND`: CORES is `A` or `A,B`, as in bare.py. With KIND `connection`, the connection
 carries the frames. With `shared_memory`, the frames are in slots of a `SharedMemory` segment, and the connection
-carries their lengths. Both processes do a node's work: they write and read headers, and store their times, and the
+carries the frames' lengths. Like hopmeter's nodes, both processes write and read headers and store times, and the
 server copies the request into its reply.
 """
 
@@ -26,8 +26,8 @@ SLOTS = 16
 
 Frame = memoryview | bytes
 Write, Read = Callable[[int, int, Frame], None], Callable[[], Frame]
-"""Functions that send a frame with a message number, a due time and the content of another frame (if it is not empty),
-and that receive a frame."""
+"""`Write` sends a frame with a message number, a due time and, unless it is empty, the content of another frame. `Read`
+receives a frame and returns it."""
 
 
 def write_frame(frame: memoryview, seq: int, due_ns: int, content: Frame) -> None:
@@ -47,7 +47,7 @@ def over_connection(connection: Connection, frame: bytes) -> tuple[Write, Read]:
 
 
 def over_memory(connection: Connection, frame: bytes, out: memoryview, into: memoryview) -> tuple[Write, Read]:
-    """Write frames into the slots `out`, and read frames from the slots `into`."""
+    """Return functions that write frames into the slots `out` and read frames from the slots `into`."""
     length, sent, received = len(frame), count(), count()
 
     def slot(memory: memoryview, number: int, size: int) -> memoryview:

@@ -1,6 +1,6 @@
-// A baseline with libnats alone: each process publishes to one JetStream stream and consumes another. The other process
-// publishes a copy of each message that it receives. `jetstream ADDRESS BYTES ROUNDS CORES` prints the median round
-// trip in ns. CORES is `A` or `A,B`, as in bare.h.
+// A baseline with libnats alone: each process publishes to one JetStream stream and consumes another. The second
+// process publishes a copy of each message that it receives. `jetstream ADDRESS BYTES ROUNDS CORES` prints the median
+// round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <nats/nats.h>
 

@@ -1,5 +1,5 @@
 // A baseline with hiredis alone: each process appends to one Redis stream and reads another, over separate connections.
-// The other process appends each message that it receives. `redis_streams HOST:PORT BYTES ROUNDS CORES` prints the
+// The second process appends each message that it receives. `redis_streams HOST:PORT BYTES ROUNDS CORES` prints the
 // median round trip in ns. CORES is `A` or `A,B`, as in bare.h.
 #define _GNU_SOURCE
 #include <hiredis/hiredis.h>
@@ -22,7 +22,7 @@ static void append(redisContext* context, const char* stream, const char* frame,
   freeReplyObject(reply);
 }
 
-// Waits for the messages after `last`, and stores the id of the only one in `last`.
+// Waits for the message after the one with the id `last`, and stores the id of the new message in `last`.
 static redisReply* next(redisContext* context, const char* stream, char* last) {
   redisReply* reply = redisCommand(context, "XREAD BLOCK 10000 STREAMS %s %s", stream, last);
   require(reply && reply->type == REDIS_REPLY_ARRAY, "receive");

@@ -64,8 +64,8 @@ def manifest_of(transport: str) -> tuple[Manifest, Offer]:
 
 
 def checked_settings(manifest: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given settings, converted to the types in the manifest. Raises UsageError for an unknown setting or
-    value, and for a setting that needs keys."""
+    """Return the given settings, converted to the types in the manifest. Raises UsageError if a setting or
+    value is unknown, or if a setting needs keys."""
     if given.get(SECURITY, OFF) != OFF:
         what = f"{manifest.title} with {SECURITY}={given[SECURITY]} needs keys, which connect does not create"
         raise UsageError("E-NO-KEYS", what, f"leave {SECURITY} off; `hopmeter run` measures it")

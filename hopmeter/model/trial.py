@@ -44,12 +44,13 @@ class TrialResult:
     """The gigabytes per second that the background load copied from `go` until all nodes were done, or None if there is
     no memory load."""
     killed_ns: int | None = None
-    """When a process that was killed in the middle of the trial had ended, on CLOCK_MONOTONIC, or None if nothing was
-    restarted."""
+    """When the process that hopmeter killed in the middle of the trial had ended, on CLOCK_MONOTONIC, or None if
+    nothing was restarted."""
     restarted_ns: int | None = None
     """When the killed process was started again, on CLOCK_MONOTONIC, or None if nothing was restarted."""
     ready_ns: int | None = None
-    """When the restarted process was found ready, on CLOCK_MONOTONIC, or None if no process was or became ready."""
+    """When hopmeter found the restarted process ready, on CLOCK_MONOTONIC, or None if nothing was restarted or the
+    process did not become ready."""
 
     restart_error: str | None = None
     """Why the restarted process did not serve, or None if it did or if nothing was restarted."""

@@ -23,7 +23,7 @@ def last_due_s(cell: Cell) -> float:
 
 
 def why_no_restart(cell: Cell, manifest: Manifest) -> str:
-    """Return why a cell cannot have its restart, or an empty string if it can or if it has no restart."""
+    """Return why a cell's restart is impossible, or an empty string if it is possible or the cell has no restart."""
     if not cell.axes.has_restart:
         return ""
     axes = cell.axes

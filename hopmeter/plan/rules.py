@@ -289,7 +289,7 @@ def _check_build(cell: Cell, _: Manifest, capabilities: Capabilities) -> str:
 
 
 def is_too_old(cell: Cell, state: Readiness) -> bool:
-    """Return whether a version of hopmeter built the node that lacks what the cell needs."""
+    """Return whether the node was built by a version of hopmeter that lacks what the cell needs."""
     return bool(_lacks(cell, state))
 
 

@@ -19,11 +19,11 @@ LEAST_S = 0.1
 
 
 def restart(cell: Cell, control: Control, part: LocalTrial, links: Mapping[str, str], result: TrialResult) -> None:
-    """Kill the process that the cell restarts at the planned time, start the process again after the pause, and record
-    in `result` when each step happened. `links` contains the address of each link.
+    """At the planned time, kill the process that the cell restarts, and start it again after the pause. Record in
+    `result` when each step happened. `links` contains the address of each link.
 
-    The end of the killed process is no error. Raises TrialFailedError if another process fails meanwhile, or if a
-    restarted broker does not become ready. If a restarted node does not become ready, `result` says why.
+    The end of the killed process does not fail the trial. Raises TrialFailedError if another process fails meanwhile,
+    or if a restarted broker does not become ready. If a restarted node does not become ready, `result` says why.
     """
     control.watch_until(result.start_ns + round(restart_after_s(cell) * 1e9))
     if cell.axes.restart == BROKER:
@@ -62,7 +62,7 @@ def _restart_sink(
 
 
 def _connect(cell: Cell, control: Control, new: LocalNode, links: Mapping[str, str], result: TrialResult) -> None:
-    """Let a restarted node connect, at most until the last message of the schedule is due."""
+    """Let a restarted node connect, and wait until it is ready, but not after the schedule's last message is due."""
     end_ns = result.start_ns + round(last_due_s(cell) * 1e9)
     _await(control, new, "bound", end_ns)
     new.say({"say": "connect", "links": dict(links)})

@@ -90,7 +90,7 @@ class Work:
         return [self.manifest_of(each) for each in carriers(self.cell)]
 
     def make_credentials(self) -> list[dict[str, bytes]]:
-        """Return new keys for each carrier, in the order of the carriers. All hosts of the trial use the same keys."""
+        """Return the files with new keys for each carrier, in order. All hosts of the trial use the same keys."""
         addresses = {self.address(host) for host in self.host_names}
         return [make_credentials(each.settings, addresses) for each in carriers(self.cell)]
 

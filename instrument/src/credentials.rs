@@ -16,7 +16,7 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// Fails if the file does not exist, because the setting `security` is off.
+    /// Fails if the file cannot be read, for example because the setting `security` is off.
     pub fn read_credential(&self, name: &str) -> Result<Vec<u8>> {
         let file = self.credential(name);
         fs::read(&file).context(format_args!("reading the key {}", file.display()))

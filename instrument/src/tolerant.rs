@@ -1,6 +1,6 @@
-//! A transport whose errors do not end the node after a planned restart of the broker or of another node has begun. A
-//! failed send then counts as a refused message, and a failed poll as an empty one. Before the restart, every error
-//! still ends the node.
+//! A transport that tolerates errors from the start of a planned restart of the broker or of another node. A failed
+//! send then counts as a refused message, and a failed poll as a poll without messages. Before the restart, every error
+//! ends the node.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,7 @@ impl Transport for Tolerant {
     }
 }
 
-/// The planned restart, as the link ends of this node see it.
+/// The outage that the planned restart causes. All link ends of this node share it.
 struct Outage {
     phase: Arc<Phase>,
     restart: Restart,

@@ -59,7 +59,7 @@ def analyse_trials(
     nodes: Sequence[dict[str, Any]] = (),
     moments: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the row of a cell with these trials. `moments` contains the times of a restart in each trial."""
+    """Return the row of a cell with the given trials. `moments` contains the times of the restart in every trial."""
     folder = run_of(results, one)
     keep(folder, one, trials, nodes, **(moments or {}))
     return analyse_run(folder)[0]

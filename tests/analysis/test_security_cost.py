@@ -23,7 +23,7 @@ PLAIN, SECURE = cell("c1"), cell("c2", security="curve")
 
 
 def trials(one: Cell, times: float, cpu_times: float, rounds: int = 8) -> list[dict[str, Any]]:
-    """Return trials whose values are a multiple of a level that drifts between the rounds."""
+    """Return one trial for each round. The values of a trial are multiples of a level that drifts between rounds."""
     draw = random.Random(one.id)
     levels = [100 * 1.5**number * math.exp(draw.gauss(0, 0.02)) for number in range(rounds)]
     return [

@@ -1,4 +1,4 @@
-"""The transport `multiprocessing` passes tensors of PyTorch between processes that have not started each other."""
+"""The transport `multiprocessing` passes PyTorch tensors between two processes of which neither started the other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def link_at(address: str) -> Any:
 
 
 def receive(directory: str, sharing: str, address: str) -> None:
-    """Receive frames in a process of its own until all have arrived, and print how many are right."""
+    """Receive frames in a separate process until all have arrived, and print how many have the right content."""
     transport = open_transport(directory, sharing)
     subscriber = transport.subscriber(link_at(address))
     came: list[bytes] = []

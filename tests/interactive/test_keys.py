@@ -1,4 +1,4 @@
-"""A broker of the user cannot be encrypted, because hopmeter does not know its keys."""
+"""Encryption is refused with a broker that the user started, because hopmeter does not know the broker's keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recovery after a restart of the broker, and what it loses and repeats, are those that `synthetic` plans."""
+"""After a restart, hopmeter measures the recovery, the losses and the repeated messages that `synthetic` plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what security costs: each encrypted row follows the row without encryption."""
+"""Tests for the table of the cost of security, in which each encrypted row follows its unencrypted row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each trial gets keys of its own, which only the user can read, and whose certificates name the hosts' addresses."""
+"""Each trial gets its own keys, which only the user can read, and certificates that name the hosts' addresses."""
 
 from __future__ import annotations
 

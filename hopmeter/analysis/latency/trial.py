@@ -79,7 +79,7 @@ class Measured:
     first: FirstMessage | None = None
     """The first message of a trial whose source sends at once, otherwise None."""
     recovery: Recovery | None = None
-    """The recovery of a trial with a restart, otherwise None."""
+    """How the trial recovered from its restart, or None if the trial has no restart."""
     trend: Trend | None = None
     """The growth of the first pair's median latency during the trial, or None if the trial is too short."""
 
@@ -145,7 +145,7 @@ def measure_recovery(cell: Cell, result: TrialResult, path: Path) -> Measured:
 
 
 def _moments_of(counts: Counts, name: str, took_ns: int | None) -> Measured:
-    """Return the values of a trial that measures one time, which is None if no message arrived."""
+    """Return the values of a trial that measures only the time `took_ns`, which is None if no message arrived."""
     took = {} if took_ns is None else {name: [np.array([took_ns])]}
     return Measured(counts, took, Counter({name: int(not took)}))
 

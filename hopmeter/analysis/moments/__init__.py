@@ -1,1 +1,1 @@
-"""The one time that a trial measures if it measures no latency of each message: its first message, or its recovery."""
+"""Analyse trials that measure one time instead of each message's latency: the first message, or a recovery."""

@@ -1,4 +1,4 @@
-"""Measure how long a trial needs after a restart until the next message arrives, and what the restart loses and
+"""Measure how long after a restart the next message arrives, and count the messages that the restart loses or
 repeats."""
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ COUNTS = ("lost_by_restart", "repeated_by_restart")
 
 @dataclass(frozen=True)
 class Recovery:
-    """The moments of a trial from a process's end to the next message, on CLOCK_MONOTONIC, and the messages that the
-    restart cost."""
+    """When the steps of a trial's restart happened, on CLOCK_MONOTONIC, and how many messages the restart lost and
+    repeated."""
 
     killed_ns: int
     """When the killed process had ended."""
@@ -35,29 +35,29 @@ class Recovery:
     ready_ns: int | None
     """When the new process was found ready to serve, or None if it did not become ready."""
     recovered_ns: int | None
-    """When the last receiver got its first message that was due after the process had ended, or None if a receiver got
+    """When every receiver had got a message that was due after the killed process had ended, or None if a receiver got
     no such message."""
     watched_s: float
     """The time from the start of the new process until the last message was due, in seconds."""
     lost_by_restart: int
     """The number of measured messages that did not arrive at the receiver that lost most."""
     repeated_by_restart: int
-    """The number of measured messages that arrived more than once, at the receiver with the most of them."""
+    """The number of measured messages that arrived more than once at the receiver with the most repeated messages."""
     error: str = ""
-    """Why the restarted process did not serve, or an empty string."""
+    """Why the restarted process did not serve, or an empty string if it did."""
 
     @property
     def took_ns(self) -> int | None:
-        """Return the time from the start of the new process to the next message: 0 if messages arrived earlier, because
-        the killed process carried no messages."""
+        """Return the time from the start of the new process to the next message, or None if none arrived. The time is 0
+        if the next message arrived before the start, as when the killed process carried no messages."""
         return None if self.recovered_ns is None else max(0, self.recovered_ns - self.restarted_ns)
 
     @property
     def parts_us(self) -> dict[str, float]:
-        """Return the parts of the recovery and the whole outage in µs, or an empty dict if a receiver got no message.
+        """Return how long the outage, the restart and the reconnection took, in µs. Return an empty dict if a receiver
+        got no message after the restart, or if the new process did not become ready.
 
-        The first message may arrive before hopmeter has found that the process is ready; the restart then ends with
-        this message.
+        If the next message arrives before hopmeter finds the new process ready, the restart ends with this message.
         """
         if self.recovered_ns is None or self.took_ns is None or self.ready_ns is None:
             return {}
@@ -68,7 +68,7 @@ class Recovery:
 
 
 def find_recovery(cell: Cell, result: TrialResult, samples: Samples) -> Recovery:
-    """Return the moments of a trial with a restart, and the messages that the restart cost.
+    """Return when the steps of a trial's restart happened, and how many messages the restart lost and repeated.
 
     Raises StoreError if the samples are missing or damaged, or if nothing was restarted.
     """
@@ -91,21 +91,21 @@ def find_recovery(cell: Cell, result: TrialResult, samples: Samples) -> Recovery
 
 
 def cell_columns(trials: Sequence[Recovery]) -> dict[str, float]:
-    """Return the medians of the parts over the trials that recovered, and the medians of the lost and the repeated
-    messages over all trials."""
+    """Return the median of each part of the outage over the trials that recovered, and the median numbers of lost and
+    repeated messages over all trials."""
     parts = [each.parts_us for each in trials if each.parts_us]
     found = {name: median(each[name] for each in parts) for name in parts[0]} if parts else {}
     return found | ({name: median(getattr(each, name) for each in trials) for name in COUNTS} if trials else {})
 
 
 def trial_columns(recovery: Recovery) -> dict[str, Any]:
-    """Return a trial's moments around a restart, and its counts, keyed by column of `trials.parquet`."""
+    """Return when a trial recovered, and how many messages it lost and repeated, by column of `trials.parquet`."""
     return {name: getattr(recovery, name) for name in ("recovered_ns", *COUNTS)}
 
 
 def not_recovered(trials: Sequence[Recovery]) -> list[str]:
-    """Return a warning that names how many trials did not recover, and within which time, or an empty list if all
-    trials recovered."""
+    """Return a list with a warning that tells how many trials did not recover, and within how many seconds. The list is
+    empty if all trials recovered."""
     failed = [each for each in trials if each.recovered_ns is None]
     if not failed:
         return []
@@ -134,7 +134,8 @@ def _receivers(cell: Cell, samples: Samples, killed_ns: int) -> Iterator[_Receiv
 def _receiver(
     sent: Mapping[str, NDArray[np.int64]], got: Mapping[str, NDArray[np.int64]], killed_ns: int, is_restarted: bool
 ) -> _Receiver:
-    """Return what a receiver got. Of a restarted receiver, only the arrivals at the new process are known."""
+    """Return what a receiver got and lost. The samples of a restarted receiver contain only the arrivals at its new
+    process."""
     after = sent["seq"][sent["due_ns"] > killed_ns]
     expected = after if is_restarted else sent["seq"]
     later = got["arrived_ns"][np.isin(got["seq"], after)]

@@ -10,8 +10,8 @@ from hopmeter.statistics import Observation, fit
 
 
 def compare_rounds(a: str, b: str, trials: Sequence[Values], column: str) -> Bounds:
-    """Return the ratio of the cell `b` to the cell `a` with its interval, from the values of a column in each trial.
-    The bounds are unknown if the column has no value in any trial of a common round."""
+    """Return the ratio of the values of the cell `b` to those of the cell `a` in a column of the trials, with its
+    interval. The ratio is unknown if no round measured both cells, or if a trial of such a round has no value."""
     here, there = _by_round(a, trials), _by_round(b, trials)
     common = sorted(here.keys() & there.keys())
     values = [each[number].get(column) for number in common for each in (here, there)]

@@ -1,4 +1,4 @@
-"""Compare each row with encryption to the row that differs only in having none, round by round."""
+"""Compare each encrypted row, round by round, with the row that differs only in not being encrypted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hopmeter.manifest.tables.setting import OFF, SECURITY
 from hopmeter.model.cell import Cell
 
 CPU = "cpu_us"
-"""The name of a trial's CPU time per message, which the stored trials do not contain."""
+"""The key of a trial's CPU time per message. Stored trials do not contain this value."""
 COLUMNS = {"times_unsecured": "median_us", "cpu_times_unsecured": CPU}
 
 
 def set_security_cost(cells: Iterable[Cell], rows: Sequence[dict[str, Any]], trials: Sequence[Values]) -> None:
-    """Fill in what encryption costs, in each row with encryption. `trials` must contain `cpu_us`."""
+    """Fill in the columns of each encrypted row that tell what encryption costs. Each trial must contain `cpu_us`."""
     known = [cell for cell in cells if SECURITY in cell.carriage.settings and not cell.dropped]
     by_id, plain = (
         {row["cell"]: row for row in rows},

@@ -89,8 +89,8 @@ class BrokerTable(Strict):
     access: dict[str, AccessWord] = {}
     """Placeholders whose text depends on whether clients need the password."""
     setting_texts: dict[str, dict[str, str]] = {}
-    """Texts that replace the placeholder of a setting, by the name and the value of the setting. The texts may contain
-    placeholders."""
+    """The texts that replace the placeholders of settings: one for each name and value of a setting. A text may contain
+    other placeholders."""
     leftover_files: list[str] = []
     """Files outside the broker's directory that belong only to this broker and remain after a crash.
 

@@ -31,7 +31,7 @@ class Setting(Strict):
     help: str
     choices: list[str] | None = None
     choice_help: dict[str, str] = {}
-    """What a choice does, as a clause that follows the choice's name."""
+    """What each choice does. Each text is a clause that is printed after the choice's name."""
     choice_placements: dict[str, Annotated[list[Placement], Field(min_length=1)]] = {}
     """The placements that a choice requires. A choice that is not listed works with all placements."""
     min: float | None = None

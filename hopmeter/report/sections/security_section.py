@@ -1,4 +1,4 @@
-"""The section with what encryption costs."""
+"""The section of the report that tells what encryption costs."""
 
 from __future__ import annotations
 

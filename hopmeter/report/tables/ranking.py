@@ -103,7 +103,7 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
 
 
 def _not_recovered(row: Row) -> str:
-    """Return the verdict on a row that did not recover from a restart in some trials, or an empty string."""
+    """Return the warning that some trials of a row did not recover from a restart, or an empty string if all did."""
     said = [split_code(text) for text in row["warnings"] or ()]
     return next((words for words, code in said if code == NOT_RECOVERED), "")
 

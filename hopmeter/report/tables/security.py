@@ -1,4 +1,4 @@
-"""The table of what encryption costs: each encrypted row below the row that differs only in having none."""
+"""The table of the cost of encryption. Each encrypted row follows the row that differs only in not being encrypted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def security_tables(runs: Sequence[Run]) -> list[Table]:
 
 
 def security_sentences(runs: Sequence[Run]) -> list[str]:
-    """Return a sentence for each table: how many times as long a message takes with encryption."""
+    """Return one sentence for each table, which tells how many times as long a message takes with encryption."""
     return [_sentence(group) for group in _compared_groups(runs)]
 
 
@@ -43,7 +43,7 @@ def _compared_groups(runs: Iterable[Run]) -> list[Group]:
 
 
 def _encrypted_rows(group: Group) -> list[Row]:
-    """Return the encrypted rows whose unencrypted row is in the group too, cheapest first."""
+    """Return the encrypted rows of a group that contains their unencrypted rows, lowest cost of encryption first."""
     known = {(id(row.run), row["cell"]) for row in group.rows}
     found = [row for row in group.rows if (id(row.run), row["unsecured"]) in known]
     return sorted(found, key=lambda row: row["times_unsecured"] or float("inf"))
@@ -95,7 +95,7 @@ def _ratio(row: Row, name: str) -> Value:
 
 
 def _ranks(row: Row) -> tuple[str, str]:
-    """Return the ranks of the unencrypted and the encrypted row. The ranks are empty if their order is unknown."""
+    """Return the ranks of the unencrypted and the encrypted row, or empty ranks if it is unknown which is faster."""
     low, high = row["times_unsecured_low"], row["times_unsecured_high"]
     if low is None or high is None:
         return "", ""

@@ -30,7 +30,8 @@ PATIENCE_S = 120.0
 """How long a broker may take to become ready. RabbitMQ needs 4 s of CPU time, and a busy machine is slow."""
 LOOK_S = 0.02
 QUICK_LOOK_S = 0.005
-"""How often hopmeter checks, in seconds, whether a restarted broker is ready. The time until then is a result."""
+"""The pause between two checks of whether a restarted broker is ready, in seconds. The pause is short because the time
+until the broker is ready is a result."""
 GRACE_S = 8.0
 """How long, in seconds, a broker may take to exit after SIGTERM. The time is generous because only the broker itself
 can release its shared memory."""

@@ -1,7 +1,8 @@
 """Creates the keys and certificates with which a transport encrypts its connections.
 
-Each trial has keys of its own. hopmeter writes the keys into the folder of the trial's transport, and removes them with
-the folder. Nodes and brokers read the keys from files, so that no command line or environment variable contains a key.
+Each trial has keys of its own. hopmeter writes the keys into the folder of the trial's transport, and removes them
+together with the folder. Nodes and brokers read the keys from files, so that no command line or environment variable
+contains a key.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hopmeter.node.contract import LOOPBACK
 FOLDER = "credentials"
 """The name of the folder with the keys, in the folder of the transport's files."""
 VALIDITY = timedelta(days=2)
-"""How long certificates are valid, before and after their creation. Clocks of hosts may differ."""
+"""How long a certificate is valid before and after its creation, because the clocks of hosts may differ."""
 
 
 def make_credentials(settings: Mapping[str, Any], addresses: Collection[str] = ()) -> dict[str, bytes]:
@@ -98,4 +99,4 @@ def _sign(builder: Any, key: Any) -> bytes:
 
 
 MAKERS: dict[str, Callable[[Iterable[str]], dict[str, bytes]]] = {"curve": _make_curve_keys, "tls": _make_certificates}
-"""The function that creates the files of each kind of security."""
+"""For each kind of encryption, the function that creates the files with the keys and certificates."""

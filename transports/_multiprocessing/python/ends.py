@@ -145,8 +145,8 @@ class Reader(Connection):
     def receive(self, timeout_s: float, read: Callable[[], Any]) -> Any:
         """Return the next message, which `read` receives with a method of this connection, or None after the timeout.
 
-        Raises EOFError or ConnectionResetError if the sender has disconnected, and AdapterError if `read` limits the
-        size of a message and the message is larger.
+        Raises EOFError or ConnectionResetError if the sender has disconnected, and AdapterError if the message exceeds
+        a size limit of `read`.
         """
         if timeout_s != self._patience_s:
             set_connection_patience(self, socket.SO_RCVTIMEO, timeout_s)

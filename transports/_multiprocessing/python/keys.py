@@ -1,6 +1,6 @@
 """The secret key with which the two sides of a multiprocessing connection prove to each other who they are (`authkey`).
 
-The binding end writes a random key into a file next to its socket, which only the same user can read.
+The binding end writes a random key into a file next to its socket. Only the user who runs the trial can read the file.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def connect(address: str, keyed: bool) -> Connection[Any, Any]:
 def check(connection: Connection[Any, Any], key: bytes | None) -> None:
     """Let both sides of an accepted connection prove that they know the key.
 
-    `Listener(authkey=key)` makes the same exchange, but would wait forever for a peer that sends nothing. Raises
-    AuthenticationError, or BlockingIOError if the peer does not answer in time.
+    `Listener(authkey=key)` also exchanges these proofs, but waits forever if a peer sends nothing. Raises
+    AuthenticationError if the peer has another key, and BlockingIOError if the peer does not answer in time.
     """
     if key is None:
         return

@@ -1,4 +1,4 @@
-"""Messages over multiprocessing connections, which are Unix sockets: objects, or bytes without pickling."""
+"""Link ends that send pickled objects, or bytes without pickling, over multiprocessing connections (Unix sockets)."""
 
 from __future__ import annotations
 

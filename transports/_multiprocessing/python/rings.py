@@ -17,17 +17,17 @@ from hopmeter.node.contract import AdapterError, Link, Take
 LINE = 64
 LENGTH = struct.Struct("<Q")
 OWN: set[str] = set()
-"""The segments that this process created, which only its own resource tracker may remove."""
+"""The names of the segments that this process created. Only the resource tracker of this process may remove them."""
 ANNOUNCEMENT_BYTES = 512
-"""The limit for a message that announces a frame, or a segment with its name."""
+"""The largest size, in bytes, of a message that announces a frame or names a segment."""
 SHARED_MEMORY = "/dev/shm"
 
 
 def create_segment(name: str, size: int) -> SharedMemory:
     """Create a segment of `size` bytes.
 
-    The system reserves no memory for a new segment. A process that later writes to memory that /dev/shm does not have
-    is killed by the signal SIGBUS, so this function checks first whether the memory is free.
+    The system reserves no memory for a new segment. If /dev/shm is full when a process writes to the segment, the
+    signal SIGBUS kills the process. This function therefore checks first whether /dev/shm has enough free memory.
     """
     free = os.statvfs(SHARED_MEMORY)
     if size > free.f_bavail * free.f_frsize:
@@ -98,13 +98,13 @@ class RingReader:
 
     def __init__(self, ring: Ring, index: int, first: int, frame_bytes: int, copies: bool) -> None:
         """Create the receiver that has the counter `index`, and whose first frame has the number `first`. `frame_bytes`
-        is the size of its largest frame."""
+        is the size of the link's largest frame."""
         self._ring, self._index, self._next = ring, index, first
         self._frame_bytes, self._copies = frame_bytes, copies
 
     def read(self, length: int, take: Take) -> None:
-        """Pass the next frame to `take`, and free its slot: after `take` has returned, or before it if frames are
-        copied."""
+        """Pass the next frame to `take`, and free the frame's slot: before `take` is called if frames are copied, and
+        otherwise after `take` has returned."""
         if length > self._frame_bytes:
             what = f"a frame of {length} bytes, but the largest frame of this link has {self._frame_bytes}"
             raise AdapterError(what, "the sender is not a node of this trial")

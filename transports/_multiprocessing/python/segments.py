@@ -27,8 +27,8 @@ from .rings import (
 
 RECEIVERS = 64
 GREETING = struct.Struct("<4Q")
-"""The first announcement to a receiver, which the segment's name follows: the number of slots, the bytes per slot, the
-receiver's counter, and the number of the first frame."""
+"""The numbers that precede the segment's name in the first announcement to a receiver: the number of slots, the bytes
+per slot, the index of the receiver's counter, and the number of the receiver's first frame."""
 
 
 class Bell(WriterOutlet):
@@ -47,7 +47,7 @@ class Bell(WriterOutlet):
 
 
 class SegmentPublisher(Reception):
-    """Writes frames into the segment, from which all receivers read them."""
+    """Writes frames into a segment of shared memory, from which all receivers read the frames."""
 
     def __init__(self, setup: Setup, link: Link, keyed: bool = False) -> None:
         self._slots, slot_bytes = setup.settings["slots"], slot_bytes_of(link)

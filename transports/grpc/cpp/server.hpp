@@ -23,7 +23,7 @@ inline int is_minimal(const hopmeter::Setup& setup) { return setup.setting<bool>
 
 inline bool is_secure(const hopmeter::Setup& setup) { return setup.setting<std::string>("security") == "tls"; }
 
-/// Returns the server's certificate and key, or no credentials if connections are not encrypted.
+/// Returns credentials with the server's certificate and key, or insecure credentials without encryption.
 inline std::shared_ptr<grpc::ServerCredentials> server_credentials(const hopmeter::Setup& setup) {
   if (!is_secure(setup)) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options;
@@ -32,7 +32,7 @@ inline std::shared_ptr<grpc::ServerCredentials> server_credentials(const hopmete
   return grpc::SslServerCredentials(options);
 }
 
-/// Returns the authority that the client trusts, or no credentials if connections are not encrypted.
+/// Returns credentials with the certificate authority that clients trust, or insecure credentials without encryption.
 inline std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const hopmeter::Setup& setup) {
   if (!is_secure(setup)) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;

@@ -39,7 +39,7 @@ def options(setup: Setup) -> list[tuple[str, int]]:
 
 
 def open_channel(setup: Setup, link: Link) -> grpc.Channel:
-    """Connect to a server, whose certificate the client verifies with TLS."""
+    """Connect to a server. If the connection uses TLS, the client verifies the server's certificate."""
     if setup.settings["security"] == "off":
         return grpc.insecure_channel(link.address, options(setup))
     trusted = grpc.ssl_channel_credentials(credential(setup, "ca.pem").read_bytes())

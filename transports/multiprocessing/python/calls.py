@@ -1,5 +1,5 @@
-"""Calls over a connection: the requests and replies travel through the connection, or through two rings in a segment
-that the client creates. The greeting of such a client is the segment's name, the number of slots and their size."""
+"""Calls over a multiprocessing connection. Requests and replies travel through the connection, or through two rings in
+a segment that the client creates. Such a client first sends the number of slots, their size and the segment's name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Line:
 
     def __init__(self, connection: Connection[Any, Any], link: Link) -> None:
         self.writer = Writer(Connection(os.dup(connection.fileno())))
-        self.reader = Reader(connection, link.wait == "spin")  # decides whether the common socket blocks
+        self.reader = Reader(connection, link.wait == "spin")  # decides whether the socket of both blocks
         set_connection_patience(self.reader, socket.SO_SNDTIMEO, PATIENCE_S)
         self.is_gone = False
         self._outgoing = FrameBuffer(link.frame_bytes)
@@ -131,7 +131,8 @@ class SegmentClient(Client):
 
 
 class Server(Reception):
-    """The server end. With one client, it waits in `recv`; with several, it waits for all of them in `wait`."""
+    """The server end of a link. If one client has joined, the server waits in the connection's `recv_bytes`. If several
+    clients have joined, the server waits for all of them with `multiprocessing.connection.wait`."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         self._blocks = link.wait != "spin"

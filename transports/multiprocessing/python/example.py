@@ -21,7 +21,7 @@ SOCKET, KEY = f"{TOPIC}.sock", f"{TOPIC}.key"
 
 
 class Frames:
-    """Payloads over a connection or, if there is a segment, in its two rings of slots, one for each direction."""
+    """Exchanges payloads over a connection, or through a segment that has a ring of slots for each direction."""
 
     def __init__(self, connection: Connection, segment: SharedMemory | None, ring: int) -> None:
         self.connection, self.segment, self.ring = connection, segment, ring

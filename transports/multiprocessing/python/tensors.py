@@ -69,7 +69,7 @@ def bound_queue(connection: Connection[Any, Any]) -> Connection[Any, Any]:
 
 
 def new_tensor(length: int, fill: Fill) -> Any:
-    """Return a new tensor of bytes that contains a frame, in ordinary memory, as a model or a decoder returns it."""
+    """Return a new tensor of bytes with a frame, in ordinary memory, as if a model or a decoder had returned it."""
     import torch
 
     tensor = torch.empty(length, dtype=torch.uint8)

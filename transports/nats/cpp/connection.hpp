@@ -1,4 +1,4 @@
-/// The connection to nats-server, and the messages and callbacks that it delivers.
+/// The connection to nats-server, its messages, and subscriptions with a callback.
 #pragma once
 
 #include <nats/nats.h>
@@ -87,7 +87,7 @@ inline Received to_received(const Message& message) {
 template <class Call>
 class Called final : public Subscription {
  public:
-  /// `open` gets a function for the library's thread and that function's argument, and returns the subscription.
+  /// `open` receives a function for the library's thread to call, with its argument, and returns the subscription.
   Called(const Connection& connection, const auto& open, Call call)
       : call_(std::move(call)), subscription_(open(take, this)) {
     const auto complete = [](void* self) { static_cast<Called*>(self)->completion_.set(); };

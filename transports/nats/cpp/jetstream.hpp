@@ -1,4 +1,4 @@
-/// JetStream: publishers whose messages a stream of the broker stores, and receivers that are consumers of the stream.
+/// JetStream: publishers whose messages the broker stores in a stream, and receivers that consume the stream.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace hopmeter {
 
-/// The stream of a link, which has the link's name and subject.
+/// The JetStream stream of a link. The link's name is the stream's name and its only subject.
 class Stream {
  public:
   Stream(const Connection& connection, const Link& link)
@@ -29,7 +29,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Waits for the outstanding confirmations, but not for those of a broker that has ended.
+  /// Waits for the outstanding confirmations, but at most `closing_ms`, because the broker may have ended.
   ~Stream() {
     jsPubOptions options;
     jsPubOptions_Init(&options);
@@ -40,8 +40,8 @@ class Stream {
   jsCtx* raw() const { return context_.get(); }
   const std::string& name() const { return name_; }
 
-  /// Publishes a frame. Returns when the broker has confirmed it or, if several messages may be unconfirmed, when fewer
-  /// than the allowed number were.
+  /// Publishes a frame. If `max_pending` is 1, waits until the broker has confirmed the frame. Otherwise, waits only
+  /// while `max_pending` messages are unconfirmed.
   Sent publish(std::span<const std::byte> frame) {
     const auto bytes = static_cast<int>(frame.size());
     if (has_failed_) throw Error("nats-server did not store a message");

@@ -23,7 +23,8 @@ async def connect(setup: Setup) -> Client:
 
 
 async def _report_error(error: Exception) -> None:
-    """Raise the error if the broker is not trusted. Otherwise, nats-py would try to connect again for two minutes."""
+    """Raise the error if the client does not trust the broker, because nats-py would otherwise try to connect again for
+    two minutes. Log every other error."""
     if isinstance(error, ssl.SSLCertVerificationError):
         raise error
     logging.getLogger("nats").error("nats-py: %s", error)

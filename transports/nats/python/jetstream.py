@@ -1,4 +1,4 @@
-"""JetStream: publishers whose messages a stream of the broker stores, and receivers that consume the stream."""
+"""JetStream: publishers whose messages the broker stores in a stream, and receivers that consume the stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 30
 """The size of a stream, in bytes, beyond which the broker deletes the oldest messages."""
 STREAM_EXISTS = 10058
-"""The broker's error code if another program has created the stream with slightly different values."""
+"""The broker's error code if a stream with this name exists, but has another configuration."""
 IDLE_S = 3600.0
 """How long the broker keeps the consumer of a receiver that requests no messages."""
 CONFIRMED_S = 60.0
@@ -33,11 +33,11 @@ CONFIRMED_S = 60.0
 CLOSING_S = 5.0
 """How long a closing sender waits for its outstanding confirmations."""
 FETCH_S = 0.1
-"""How long a request for messages stays open if an event loop of its own receives the messages."""
+"""How long a request for messages stays open, in seconds, if a task in an event loop receives the messages."""
 
 
 class Stream:
-    """The stream of a link, which has the link's name and subject."""
+    """The JetStream stream of a link. The link's name is the stream's name and its only subject."""
 
     def __init__(self, connection: Nats, link: Link, settings: Mapping[str, Any]) -> None:
         self.name, self.settings = link.name, settings
@@ -55,8 +55,8 @@ class Stream:
                 raise
 
     async def publish(self, frame: Any) -> None:
-        """Publish a message. Return when the broker has confirmed it or, if several messages may be unconfirmed, when
-        fewer than the allowed number were."""
+        """Publish a message. If `max_pending` is 1, wait until the broker has confirmed the message. Otherwise, wait
+        only while `max_pending` messages are unconfirmed."""
         if self.settings["max_pending"] == 1:
             await self.js.publish(self.name, frame)
             return
@@ -70,7 +70,7 @@ class Stream:
             self._failed = self._failed or confirmation.exception()
 
     async def finish(self) -> None:
-        """Wait for the outstanding confirmations, but not for those of a broker that has ended."""
+        """Wait for the outstanding confirmations, but at most CLOSING_S, because the broker may have ended."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.js.publish_async_completed(), CLOSING_S)
 
@@ -102,7 +102,7 @@ class Consumer:
 
     @property
     def longest_s(self) -> float | None:
-        """The timeout with which a task receives: none if the broker sends messages without a request."""
+        """The timeout with which a task receives messages, or None if the broker sends messages without a request."""
         return FETCH_S if self._batch else None
 
     async def receive(self, timeout_s: float | None, take: Take) -> int:
@@ -125,7 +125,7 @@ class Consumer:
 
 
 class Publisher:
-    """A publisher with an event loop that runs during each send, which therefore waits for the confirmation."""
+    """A publisher whose event loop runs only during a send. Each send therefore waits for the broker's confirmation."""
 
     address = ""
 
@@ -175,7 +175,7 @@ class LoopPublisher(asyncio_ends.End):
 
 
 class LoopSubscription(asyncio_ends.End):
-    """A task that awaits messages and calls the endpoint."""
+    """A subscription whose task awaits messages and calls the endpoint."""
 
     def __init__(self, transport: Transport, link: Link, on_frame: Take) -> None:
         super().__init__(transport, link, endpoint_loop())

@@ -1,8 +1,8 @@
 """The adapter for QUIC in Python, with aioquic. ../README.md describes the wire format.
 
-aioquic runs in an asyncio event loop and calls back in it. The link ends of an endpoint share an event loop, which has
-a thread of its own. With `block`, a queue without a limit passes messages to the endpoint's thread: a limit would stop
-the event loop, and with it the acknowledgements of all connections.
+aioquic runs in an asyncio event loop, which also calls the callbacks. The link ends of an endpoint share an event loop,
+which has a thread of its own. With `block`, a queue without a limit passes messages to the endpoint's thread. A full
+queue would stop the event loop, and with it the acknowledgements of all connections.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from . import identity
 from .connections import LENGTH, CallingConnection, Connection, ReceivingConnection, SendingConnection
 
 MOST_UNSENT = 1 << 20
-"""The number of unsent bytes from which a publisher is busy, which equals aioquic's own windows."""
+"""The number of unsent bytes above which a publisher is busy: the default size of aioquic's flow-control windows."""
 LARGEST_DATAGRAM = 1150
 """The largest frame in bytes that fits into a packet of aioquic, which has 1200 bytes."""
 LONGEST_HANDSHAKE_S = 10.0
@@ -70,7 +70,7 @@ class Publisher(ListeningEnd):
 
     @property
     def _is_ready(self) -> bool:
-        """Whether few bytes wait for the event loop, and few bytes wait in aioquic for each receiver."""
+        """Whether the event loop, and aioquic for each receiver, have at most MOST_UNSENT bytes to send."""
         if self._handed - self._delivered > MOST_UNSENT:
             return False
         return all(receiver.unsent_bytes <= MOST_UNSENT for receiver in tuple(self._receivers))

@@ -1,4 +1,4 @@
-"""Connections of aioquic that divide what arrives into frames."""
+"""aioquic connections that split the arriving bytes into frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aioquic.quic.packet import QuicErrorCode
 from aioquic.quic.stream import QuicStreamSender
 
 LENGTH = struct.Struct("<Q")
-"""The prefix of a frame on a publisher's stream."""
+"""The length of a frame, which precedes each frame on a publisher's stream."""
 
 
 class Connection(QuicConnectionProtocol):
@@ -44,7 +44,7 @@ class Connection(QuicConnectionProtocol):
             self._partial.pop(event.stream_id, None)
 
     def collect(self, stream_id: int, partial: bytearray, is_whole: bool) -> None:
-        """Remove the frames that are complete from the bytes of a stream."""
+        """Pass on the complete frames in `partial`, the bytes of a stream, which has ended if `is_whole` is true."""
 
     def accepts(self, length: int) -> bool:
         """Return whether a frame has an allowed length. Otherwise, close the connection."""
@@ -113,9 +113,9 @@ class SendingConnection(Connection):
 
     @property
     def unsent_bytes(self) -> int:
-        """The bytes that aioquic stores until the congestion window and the receiver's window have room.
+        """The number of bytes that aioquic stores until the congestion window and the receiver's window have room.
 
-        aioquic stores any number of bytes, and no public function reports their number.
+        aioquic stores any number of bytes, and has no public function that reports how many it stores.
         """
         return self._written - self._stream.highest_offset
 

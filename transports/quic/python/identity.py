@@ -1,5 +1,5 @@
-"""The certificate of a binding link end, which its peers accept instead of the certificates of public authorities; and
-the settings as aioquic's options."""
+"""Creates the certificates of binding link ends, and converts the settings to aioquic's options. The peers of a link
+end accept only its certificate, instead of the certificates of public authorities."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cryptography.x509.oid import NameOID
 from hopmeter.node.contract import Setup
 
 NAME = "localhost"
-"""The name in all certificates, which clients compare with the name that they expect."""
+"""The host name in every certificate. Clients accept only certificates with this name."""
 VALIDITY = dt.datetime(1975, 1, 1), dt.datetime(4096, 1, 1)
-"""When a certificate is valid, in UTC: always, as in Rust, because the clocks of two hosts may differ."""
+"""When a certificate is valid, in UTC, as in the Rust adapter. The period is long, as the hosts' clocks may differ."""
 LARGEST_DATAGRAM_FRAME = 65535
 
 
@@ -38,7 +38,7 @@ def _options(setup: Setup) -> dict[str, Any]:
 def create(setup: Setup) -> tuple[QuicConfiguration, str]:
     """Create a key and a self-signed certificate.
 
-    Return the configuration of a server with both, and the certificate in base64, which is part of the server's
+    Return the configuration of a server that uses both, and the certificate in base64, which is part of the server's
     address.
     """
     key = ec.generate_private_key(ec.SECP256R1())

@@ -31,13 +31,13 @@ class Connection {
 
   redisContext* raw() const { return context_.get(); }
 
-  /// Sends a command, and waits for the broker's reply, as hiredis does. Throws if the reply is an error.
+  /// Sends a command, and waits for the broker's reply. Throws if the reply is an error.
   Reply command(const char* doing, const char* format, auto... arguments) const {
     Reply reply(static_cast<redisReply*>(redisCommand(raw(), format, arguments...)));
     return check(doing, std::move(reply));
   }
 
-  /// Waits for the reply to the oldest command without one. Throws if the reply is an error.
+  /// Waits for the reply to the oldest command that has no reply yet. Throws if the reply is an error.
   Reply next_reply(const char* doing) const {
     void* reply = nullptr;
     redisGetReply(raw(), &reply);

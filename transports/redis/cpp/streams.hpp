@@ -9,8 +9,8 @@
 
 namespace hopmeter {
 
-/// Appends frames with XADD to the stream with the link's name. Waits for the broker's reply or, if several messages
-/// may be unconfirmed, until fewer than the allowed number are.
+/// Appends frames with XADD to the stream with the link's name. If `max_pending` is 1, each send waits for the broker's
+/// reply. Otherwise, a send waits only while `max_pending` messages are unconfirmed.
 class StreamWriter final : public Publisher {
  public:
   StreamWriter(const Setup& setup, const Link& link)
@@ -19,7 +19,7 @@ class StreamWriter final : public Publisher {
         max_length_(setup.setting<std::uint64_t>("max_length")),
         connection_(setup) {}
 
-  /// Waits for the outstanding replies, but not for those of a broker that has ended.
+  /// Waits for the outstanding replies, unless the broker has ended.
   ~StreamWriter() override try { await_replies(0); } catch (const Error&) {
     unconfirmed_ = 0;
   }
@@ -32,11 +32,11 @@ class StreamWriter final : public Publisher {
   }
 
  private:
-  /// The size of a stream from which the broker deletes the oldest messages if the user sets no limit.
+  /// If `max_length` is 0, the size in bytes above which the broker deletes a stream's oldest messages.
   static constexpr std::uint64_t max_bytes = 1 << 30;
 
-  /// Returns the largest number of messages in the stream after a frame is appended. Without a limit of the user, as
-  /// many messages fit as have `max_bytes` together, if they have the average size of those so far.
+  /// Returns how many messages the stream may contain after a frame is appended. If `max_length` is 0, this is the
+  /// number of messages that fit into `max_bytes`, given the average size of the messages so far.
   unsigned long long limit_with(std::span<const std::byte> frame) {
     ++messages_;
     bytes_ += frame.size();
@@ -76,8 +76,8 @@ class StreamWriter final : public Publisher {
   Connection connection_;
 };
 
-/// Reads the messages that are appended after it has opened: with XREAD, or with XREADGROUP as the only consumer of a
-/// group of its own.
+/// Reads the messages that are appended after this reader has opened. It uses XREAD, or XREADGROUP as the only consumer
+/// of its own group.
 class StreamReader final : public Subscriber {
  public:
   StreamReader(const Setup& setup, const Link& link)
@@ -95,7 +95,7 @@ class StreamReader final : public Subscriber {
   std::size_t poll(Timeout timeout, Take take) override {
     if (next_ == count()) read(std::max<Timeout::rep>(1, timeout.count() / 1'000'000));
     if (next_ == count()) return 0;
-    const auto& entry = *entries().element[next_++];  // its id, and its fields and values
+    const auto& entry = *entries().element[next_++];  // its id, then a list of its fields and values
     const auto& frame = *entry.element[1]->element[1];
     const std::span whole(reinterpret_cast<const std::byte*>(frame.str), frame.len);
     take(Received::split(whole).with_native(&whole));
@@ -104,7 +104,7 @@ class StreamReader final : public Subscriber {
   }
 
  private:
-  /// The name of the group is this connection's number at the broker, which no other connection has.
+  /// Creates a group whose name is this connection's number at the broker. No other connection has this number.
   void create_group() {
     group_ = std::to_string(connection_.command("reading the connection's number at", "CLIENT ID")->integer);
     connection_.command("creating a group at", "XGROUP CREATE %s %s $ MKSTREAM", key(), group());
@@ -127,7 +127,7 @@ class StreamReader final : public Subscriber {
     if (count() > 0) last_ = entries().element[count() - 1]->element[0]->str;
   }
 
-  /// The entries in the reply: an array with one stream, which has a name and its entries.
+  /// Returns the entries of the only stream in the reply. A stream is a list of its name and its entries.
   const redisReply& entries() const { return *reply_->element[0]->element[1]; }
   std::size_t count() const { return reply_ && reply_->elements > 0 ? entries().elements : 0; }
   const char* key() const { return key_.c_str(); }

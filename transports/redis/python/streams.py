@@ -18,11 +18,11 @@ from . import asyncio_ends
 FIELD = b"frame"
 CONSUMER = "receiver"
 MAX_BYTES = 1 << 30
-"""The size of a stream, in bytes, from which the broker deletes the oldest messages if the user limits no length."""
+"""If `max_length` is 0, the size in bytes above which the broker deletes a stream's oldest messages."""
 
 
 class Stream:
-    """The stream of a link: the arguments of the commands with which a link end uses the stream."""
+    """The commands with which a link end uses the link's stream."""
 
     def __init__(self, link: Link, settings: Mapping[str, Any]) -> None:
         self.key, self.max_pending = link.name, settings["max_pending"]
@@ -35,13 +35,13 @@ class Stream:
         self.group = ""
 
     def limit_with(self, frame: bytes | memoryview) -> int:
-        """Return the largest number of messages in the stream after a frame is appended. Without a limit of the user,
-        as many messages fit as have MAX_BYTES together, if they have the average size of those so far."""
+        """Return how many messages the stream may contain after a frame is appended. If `max_length` is 0, this is the
+        number of messages that fit into MAX_BYTES, given the average size of the messages so far."""
         self._messages, self._bytes = self._messages + 1, self._bytes + len(frame)
         return self._max_length or max(1, MAX_BYTES * self._messages // self._bytes)
 
     def append(self, client: Any, frame: bytes | memoryview) -> Any:
-        """Call `xadd` of a client."""
+        """Append a frame to the stream with the client's `xadd`."""
         return client.xadd(self.key, {FIELD: frame}, maxlen=self.limit_with(frame), approximate=True)
 
     @property
@@ -50,8 +50,8 @@ class Stream:
         return {"name": self.key, "groupname": self.group, "id": "$", "mkstream": True}
 
     def read(self, client: Any, block_ms: int) -> Any:
-        """Call `xread` or `xreadgroup` of a client. Without a message, the broker replies after `block_ms`, or never if
-        `block_ms` is 0."""
+        """Read messages with the client's `xread` or `xreadgroup`. If there are none, the broker replies after
+        `block_ms`, or waits forever if `block_ms` is 0."""
         if not self.is_group:
             return client.xread({self.key: self.last}, self._count, block_ms)
         streams = {self.key: ">"}
@@ -67,8 +67,8 @@ class Stream:
 
 
 class Publisher:
-    """A publisher that waits for the broker's reply to each XADD or, if several messages may be unconfirmed, until
-    fewer than the allowed number are."""
+    """A publisher that appends messages with XADD. If `max_pending` is 1, each send waits for the broker's reply.
+    Otherwise, a send waits only while `max_pending` messages are unconfirmed."""
 
     address = ""
 
@@ -100,7 +100,7 @@ class Publisher:
             self._unconfirmed -= 1
 
     def close(self) -> None:
-        """Wait for the outstanding confirmations, but not for those of a broker that has ended."""
+        """Wait for the outstanding confirmations, unless the broker has ended, and close the connection."""
         try:
             self._await_replies(0)
         except Disconnected:
@@ -146,7 +146,7 @@ class LoopPublisher(asyncio_ends.Publisher):
 
 
 class LoopSubscription(asyncio_ends.End):
-    """A task that awaits messages and calls the endpoint."""
+    """A subscription whose task awaits messages and calls the endpoint."""
 
     def __init__(self, client: AsyncRedis, link: Link, settings: Mapping[str, Any], on_frame: Take) -> None:
         super().__init__(client, link.name)

@@ -23,7 +23,7 @@ struct Process {
     return is_secure ? route + " with CURVE" : route;
   }
 
-  /// Room for CURVE's handshake messages, and for what CURVE adds to a message.
+  /// How many bytes a message may have beyond the largest frame, for CURVE's handshake and CURVE's additions.
   std::size_t margin_bytes() const { return is_secure ? 1024 : 0; }
 
   hopmeter::Setup setup;

@@ -17,7 +17,7 @@ from hopmeter.node.credentials import credential
 SHARED_FROM_BYTES = zmq.COPY_THRESHOLD  # pyzmq copies messages below 64 KiB itself
 NOBLOCK = int(zmq.NOBLOCK)
 PATHS = {"ipc": "Unix sockets", "tcp": "TCP on {}", "inproc": "memory of this process"}
-CURVE_BYTES = 1024  # room for CURVE's handshake messages, and for what CURVE adds to a message
+CURVE_BYTES = 1024  # how much larger than a frame a message may be, for CURVE's handshake and additions
 HERE = f"inproc://{os.getpid()}/"  # the prefix of all addresses within this process
 
 Frame = zmq.Frame | bytes

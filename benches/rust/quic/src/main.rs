@@ -1,8 +1,9 @@
-//! A ping-pong benchmark that uses only quinn, with one connection for each direction. The sender is the server and
-//! the receiver the client, as in transports/quic. One thread runs quinn, and the program waits on its main thread.
+//! A ping-pong benchmark that uses only quinn, with one connection for each direction. On each connection, the sender
+//! is the QUIC server and the receiver is the client, as in transports/quic. One thread runs quinn, and the main thread
+//! waits for each message.
 //!
-//! `hopmeter-bench-quic BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES are the cores of the
-//! process that sends first and of the process that sends back: `A`, or `A,B`.
+//! `hopmeter-bench-quic BYTES ROUNDS CORES` prints the median round trip in nanoseconds. CORES is `A` or `A,B`: the
+//! core of the process that starts each round trip, and the core of the process that returns the message.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -86,7 +87,7 @@ fn ask(bytes: usize, rounds: usize, cores: &str) -> Result<()> {
     Ok(())
 }
 
-/// A receiving connection's socket and stream. A stream exists only after its first message.
+/// The socket and the stream of a receiver's connection. quinn reports the stream only when its first message arrives.
 struct Incoming {
     client: Endpoint,
     stream: Option<RecvStream>,
@@ -98,7 +99,7 @@ impl Incoming {
     }
 }
 
-/// Starts the relay process, and returns it with the address at which it listens.
+/// Starts the relay process. Returns the process, and the address at which the process listens.
 fn start(address: &str, core: &str) -> Result<(Child, String)> {
     let mut child =
         Command::new(std::env::current_exe()?).args([RELAY, address, core]).stdout(Stdio::piped()).spawn()?;
@@ -107,7 +108,7 @@ fn start(address: &str, core: &str) -> Result<(Child, String)> {
     Ok((child, line.trim().into()))
 }
 
-/// Binds a port, and returns its address and certificate.
+/// Binds a UDP port with a new certificate. Returns the endpoint, and a text with the port's address and certificate.
 fn listen(runtime: &Runtime) -> Result<(Endpoint, String)> {
     let created = rcgen::generate_simple_self_signed([NAME.to_string()])?;
     let key = PrivatePkcs8KeyDer::from(created.signing_key.serialize_der());

@@ -83,7 +83,7 @@ impl Grpc {
         Ok(LinkClient::new(channel).max_decoding_message_size(self.message_bytes).max_encoding_message_size(usize::MAX))
     }
 
-    /// Returns the server at an address, whose certificate the client verifies with TLS.
+    /// Returns the server at an address. If the connection uses TLS, the client verifies the server's certificate.
     fn remote(&self, address: &str) -> Result<Remote> {
         let Some(tls) = &self.tls else { return remote(format!("http://{address}")) };
         let config = ClientTlsConfig::new().ca_certificate(tls.authority.clone());

@@ -19,7 +19,7 @@ use rumqttc::{
 const QUEUE: usize = 64;
 /// The pause before the library tries again to connect to a broker that is down.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(10);
-/// How often a publisher that closes tries to put its last request into the queue, once a millisecond.
+/// How many times a closing publisher tries, once per millisecond, to put its last request into the queue.
 const CLOSING_TRIES: u32 = 1000;
 /// Room for the packet's own header and its topic.
 const ENVELOPE_BYTES: usize = 1024;
@@ -152,8 +152,8 @@ struct TopicSubscriber {
 }
 
 impl Subscriber for TopicSubscriber {
-    /// Each poll also does the connection's other work, such as sending acknowledgements. Whenever the broker accepts the
-    /// connection, the client subscribes, because a restarted broker knows no subscriptions.
+    /// Each poll also does the connection's other work, such as sending acknowledgements. Whenever the broker accepts
+    /// the connection, the client subscribes, because a restarted broker knows no subscriptions.
     fn poll(&mut self, timeout: Duration, take: Take<'_>) -> Result<usize> {
         match self.connection.recv_timeout(timeout) {
             Ok(Ok(Event::Incoming(Packet::Publish(message)))) => {

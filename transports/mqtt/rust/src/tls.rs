@@ -8,7 +8,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Returns the authority that clients trust, or `None` if connections are not encrypted.
+/// Returns the TLS configuration of clients, which trust `ca.pem`, or `None` if connections are not encrypted.
 pub fn read(setup: &Setup) -> Result<Option<TlsConfiguration>> {
     if setup.setting::<String>("security")? != "tls" {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! JetStream: publishers whose messages a stream of the broker stores, and receivers that are consumers of the stream.
+//! JetStream: publishers whose messages the broker stores in a stream, and receivers that consume the stream.
 
 use std::collections::VecDeque;
 use std::future::IntoFuture;
@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-/// The streams of a node's links. Each stream has its link's name and subject.
+/// The JetStream streams of a node's links. A link's name is the name and the only subject of its stream.
 #[derive(Clone)]
 pub struct Streams {
     runtime: Runtime,
@@ -135,8 +135,8 @@ fn is_taken(cause: &async_nats::jetstream::context::CreateStreamError) -> bool {
     matches!(cause.kind(), JetStream(broker) if broker.error_code() == ErrorCode::STREAM_NAME_EXIST)
 }
 
-/// Publishes to a stream. Each send returns when the broker has confirmed the message or, if several messages may be
-/// unconfirmed, when fewer than the allowed number were.
+/// Publishes to a stream. If `max_pending` is 1, each send waits until the broker has confirmed the message. Otherwise,
+/// a send waits only while `max_pending` messages are unconfirmed.
 pub struct StreamPublisher {
     streams: Streams,
     subject: Subject,
@@ -182,7 +182,7 @@ impl Publisher for StreamPublisher {
 }
 
 impl Drop for StreamPublisher {
-    /// Waits for the outstanding confirmations, but not for those of a broker that has ended.
+    /// Waits for the outstanding confirmations, but at most 5 s, because the broker may have ended.
     fn drop(&mut self) {
         let closing = Duration::from_secs(5);
         let confirming = await_confirmations(&mut self.unconfirmed, 0);
@@ -196,13 +196,13 @@ enum Messages {
     Pull {
         consumer: Box<PullConsumer>,
         batch: usize,
-        /// The messages of the last request, if there may be more of them.
+        /// The messages of the last request, or `None` if no more of them will arrive.
         fetched: Option<Box<pull::Batch>>,
     },
 }
 
 impl Messages {
-    /// Requests messages if the receiver must request them.
+    /// Requests messages, unless the broker sends them without a request or an earlier request is open.
     async fn request(&mut self) -> Result<()> {
         let Self::Pull { consumer, batch, fetched: fetched @ None } = self else { return Ok(()) };
         let requesting = consumer.batch().max_messages(*batch).expires(REQUEST).messages();
@@ -210,7 +210,7 @@ impl Messages {
         Ok(())
     }
 
-    /// Returns the next message, or `None` if there will be no more, or no more without another request.
+    /// Returns the next message. Returns `None` if the connection has ended or, for `Pull`, if the request has ended.
     async fn next(&mut self) -> Option<Result<Message>> {
         const DOING: &str = "receiving from a stream";
         match self {

@@ -1,4 +1,4 @@
-//! Calls: a client opens one bidirectional stream for each call. The end of the stream is the end of the message.
+//! Calls: a client opens one bidirectional stream for each call. In each direction, the stream contains one message.
 
 use std::time::Duration;
 

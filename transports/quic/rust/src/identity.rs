@@ -1,4 +1,5 @@
-//! The certificate of a binding link end, which its peers accept instead of the certificates of public authorities.
+//! Creates the certificates of binding link ends. The peers of a link end accept only its certificate, instead of the
+//! certificates of public authorities.
 
 use std::sync::Arc;
 
@@ -8,11 +9,11 @@ use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
 use quinn::{ClientConfig, ServerConfig};
 
-/// The name in all certificates, which clients compare with the name that they expect.
+/// The host name in every certificate. Clients accept only certificates with this name.
 pub const NAME: &str = "localhost";
 
-/// Creates a key and a self-signed certificate. Returns the configuration of a server with both, and the certificate in
-/// base64, which is part of the server's address.
+/// Creates a key and a self-signed certificate. Returns the configuration of a server that uses both, and the
+/// certificate in base64, which is part of the server's address.
 pub fn create() -> Result<(ServerConfig, String)> {
     let created = rcgen::generate_simple_self_signed([NAME.to_string()]).context("creating a certificate")?;
     let certificate = created.cert.der().clone();

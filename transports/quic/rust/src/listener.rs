@@ -42,8 +42,8 @@ impl Drop for Listener {
     }
 }
 
-/// Accepts connections until the endpoint is closed. A peer that begins a handshake and does not continue delays no
-/// other peer.
+/// Accepts connections until the endpoint is closed. If a peer begins a handshake but does not continue it, the other
+/// peers do not wait.
 async fn accept_all<F>(endpoint: Endpoint, admit: impl Fn(Connection) -> F + Clone + Send + 'static)
 where
     F: Future<Output = ()> + Send + 'static,

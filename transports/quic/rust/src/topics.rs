@@ -14,12 +14,12 @@ use tokio::task::JoinHandle;
 use crate::Quic;
 use crate::listener::Listener;
 
-/// The length of a frame on a stream, which precedes the frame.
+/// The size of the number that precedes each frame on a stream. The number is the frame's length.
 const PREFIX_BYTES: usize = 8;
-/// How long a closing publisher waits until its receivers have everything.
+/// The longest time that a closing publisher waits for its receivers to confirm all bytes.
 const FAREWELL: Duration = Duration::from_millis(100);
 
-/// What a publisher sends to one of its receivers.
+/// How a publisher sends frames to one of its receivers.
 enum Receiver {
     Stream(SendStream),
     /// A task sends the rest of a frame, because the receiver's window is full.
@@ -51,8 +51,8 @@ impl Receiver {
     }
 }
 
-/// Passes a frame to quinn, which copies only the prefix. quinn accepts as much as the receiver's window and quinn's own
-/// send window allow.
+/// Passes a frame to quinn, which copies only the prefix. quinn accepts as many bytes as the receiver's window and
+/// quinn's own send window allow.
 fn write(mut stream: SendStream, runtime: &Runtime, frame: &Bytes) -> Receiver {
     let prefix = Bytes::copy_from_slice(&(frame.len() as u64).to_le_bytes());
     let mut rest = [prefix, frame.clone()];
@@ -152,7 +152,7 @@ pub struct FrameReader {
     connection: Connection,
     stream: Option<RecvStream>,
     has_datagrams: bool,
-    /// The bytes of an incomplete frame, after its prefix.
+    /// The prefix of an incomplete frame, followed by the bytes of the frame that have arrived.
     partial: BytesMut,
     frame_bytes: usize,
 }
@@ -162,8 +162,8 @@ impl FrameReader {
         Self { connection, stream: None, has_datagrams, partial: BytesMut::new(), frame_bytes }
     }
 
-    /// Waits for the next frame. Returns `None` if the publisher has disconnected. The caller may drop the future and
-    /// call the function again.
+    /// Waits for the next frame. Returns `None` if the publisher has disconnected. If the caller drops the future, no
+    /// bytes are lost, and the next call continues.
     async fn next(&mut self) -> Result<Option<Bytes>> {
         if self.has_datagrams {
             return Ok(self.connection.read_datagram().await.ok());

@@ -7,12 +7,12 @@ use std::time::Duration;
 use hopmeter_instrument::prelude::*;
 use redis::{Cmd, Connection, cmd};
 
-/// The size of a stream from which the broker deletes the oldest messages if the user sets no limit.
+/// If `max_length` is 0, the size in bytes above which the broker deletes a stream's oldest messages.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A message's id, and its only field with its value, the frame.
+/// A message's id, and the name and value of the message's only field. The value is a frame.
 type Entry = (String, (String, Vec<u8>));
-/// The streams that have new messages, with these messages, or nothing after the timeout.
+/// The name and the new messages of each stream that has new messages, or `None` after the timeout.
 type Reply = Option<Vec<(String, Vec<Entry>)>>;
 
 /// How publishers and receivers use the streams.
@@ -38,8 +38,8 @@ impl Streams {
     }
 }
 
-/// Appends frames with XADD. Waits for the broker's reply or, if several messages may be unconfirmed, until fewer than
-/// the allowed number are.
+/// Appends frames with XADD. If `max_pending` is 1, each send waits for the broker's reply. Otherwise, a send waits
+/// only while `max_pending` messages are unconfirmed.
 pub struct StreamWriter {
     connection: Connection,
     key: String,
@@ -58,8 +58,8 @@ impl StreamWriter {
         Self { connection, key, max_pending, max_length, messages: 0, bytes: 0, unconfirmed: 0, frame }
     }
 
-    /// Returns the largest number of messages in the stream after a frame is appended. Without a limit of the user, as
-    /// many messages fit as have `MAX_BYTES` together, if they have the average size of those so far.
+    /// Returns how many messages the stream may contain after a frame is appended. If `max_length` is 0, this is the
+    /// number of messages that fit into `MAX_BYTES`, given the average size of the messages so far.
     fn limit_with(&mut self, frame: &[u8]) -> u64 {
         self.messages += 1;
         self.bytes += frame.len() as u64;
@@ -110,14 +110,14 @@ impl Publisher for StreamWriter {
 }
 
 impl Drop for StreamWriter {
-    /// Waits for the outstanding replies, but not for those of a broker that has ended.
+    /// Waits for the outstanding replies, unless the broker has ended.
     fn drop(&mut self) {
         drop(self.await_replies(0));
     }
 }
 
-/// Reads the messages that are appended after it has opened: with XREAD, or with XREADGROUP as the only consumer of a
-/// group of its own.
+/// Reads the messages that are appended after this reader has opened. It uses XREAD, or XREADGROUP as the only consumer
+/// of its own group.
 pub struct StreamReader {
     connection: Connection,
     key: String,
@@ -139,7 +139,7 @@ impl StreamReader {
         Ok(opened)
     }
 
-    /// The name of the group is this connection's number at the broker, which no other connection has.
+    /// Creates a group whose name is this connection's number at the broker. No other connection has this number.
     fn create_group(&mut self) -> redis::RedisResult<()> {
         let group: u64 = cmd("CLIENT").arg("ID").query(&mut self.connection)?;
         self.group = Some(group.to_string());

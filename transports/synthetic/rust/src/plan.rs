@@ -25,10 +25,11 @@ pub struct Plan {
     pub max_rate_hz: f64,
     pub queue: usize,
     pub discovery_ms: u64,
-    /// Whether a broker runs that carries no messages. Only nodes in Rust have this setting.
+    /// Whether the plan has a broker, to which receivers only connect. Only nodes in Rust have this setting.
     #[serde(default)]
     pub broker: bool,
-    /// The time from a receiver's connection to a restarted broker until samples get through. Only nodes in Rust have this setting.
+    /// How long after a receiver has connected to a restarted broker samples get through again. Only nodes in Rust have
+    /// this setting.
     #[serde(default)]
     pub recovery_ms: u64,
 }

@@ -120,7 +120,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Returns whether a sample that departed at `departed_ns` gets through, because the planned broker is not down.
+    /// Returns whether a sample that departed at `departed_ns` gets through, although the planned broker has outages.
     fn is_connected(&mut self, departed_ns: i64) -> bool {
         self.broker.as_mut().is_none_or(|broker| broker.carries(departed_ns))
     }

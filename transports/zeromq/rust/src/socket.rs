@@ -33,7 +33,7 @@ impl Endpoint {
     }
 }
 
-/// Room for CURVE's handshake messages, and for what CURVE adds to a message.
+/// How many bytes a message may have beyond the largest frame, for CURVE's handshake and CURVE's additions.
 const CURVE_BYTES: usize = 1024;
 
 /// Returns whether connections use CURVE, which encrypts messages.
