@@ -87,7 +87,8 @@ def _complete_workloads(
 
 
 def trial_cpu_us(trial: Judged, values: Values) -> float | None:
-    """Return the CPU time of all processes in a trial per message and pair, or None if it is unknown."""
+    """Return the CPU time, in µs, that all processes of a trial use while each pair sends one message, or None if it is
+    unknown."""
     percent, rate_hz = trial_core_percent(trial.result), values.get("achieved_hz")
     return percent / rate_hz * 1e4 if percent and rate_hz else None
 
