@@ -24,13 +24,25 @@ PAUSE_S = 0.05
 @for_each([*SECURED.values()])
 def test_a_receiver_with_foreign_keys_gets_nothing(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case, frame_bytes=FRAME_BYTES)
-    with contextlib.suppress(NodeError):  # some libraries report the untrusted peer, others stay silent
-        stranger = pool.node(case.manifest, case.receiver, case.wait, FRAME_BYTES, keys="foreign", **case.overrides)
-        stranger.open("subscriber", "foreign", connection.link)
-        stranger.begin(do="receive", name="foreign", count=1, within_ms=2000)
+    assert seqs_of_late_receiver(pool, case, connection, keys="")
+    assert not seqs_of_late_receiver(pool, case, connection, keys="foreign")
+
+
+def seqs_of_late_receiver(pool: NodePool, case: Case, connection: Connection, keys: str) -> list[int]:
+    """Open another receiver of the link, which uses the given keys. Return the sequence numbers that it receives.
+
+    Some libraries report a peer that they do not trust, and others stay silent.
+    """
+    name, found = f"{keys}late", []
+    with contextlib.suppress(NodeError):
+        late = pool.node(case.manifest, case.receiver, case.wait, FRAME_BYTES, keys=keys, **case.overrides)
+        late.open("subscriber", name, connection.link)
+        late.begin(do="receive", name=name, count=1, within_ms=2000)
         exchange(connection)
-        assert stranger.finish()["frames"] == []
+        found = seqs(late.finish()["frames"])
+        late.close_end(name)
     exchange(connection)
+    return found
 
 
 def exchange(connection: Connection) -> None:

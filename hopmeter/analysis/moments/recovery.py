@@ -126,6 +126,8 @@ class _Receiver:
 def _receivers(cell: Cell, samples: Samples, killed_ns: int) -> Iterator[_Receiver]:
     for source, *sinks in topology(cell).flows.values():
         sent = samples.of(source.id, "seq", "due_ns")
+        if not len(sent["seq"]):
+            raise StoreError("E-NOT-RECORDED", "a source recorded no message", "measure the trial again")
         for sink in sinks:
             got = samples.of(sink.id, "seq", "arrived_ns")
             yield _receiver(sent, got, killed_ns, cell.axes.restart == SINK)

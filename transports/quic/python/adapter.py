@@ -23,12 +23,10 @@ from hopmeter.node.event_loop import EventLoop, endpoint_loop
 from hopmeter.node.handover import path_fact
 
 from . import identity
-from .connections import LENGTH, CallingConnection, Connection, ReceivingConnection, SendingConnection
+from .connections import LARGEST_DATAGRAM, LENGTH, CallingConnection, Connection, ReceivingConnection, SendingConnection
 
 MOST_UNSENT = 1 << 20
 """The number of unsent bytes above which a publisher is busy: the default size of aioquic's flow-control windows."""
-LARGEST_DATAGRAM = 1150
-"""The largest frame in bytes that fits into a packet of aioquic, which has 1200 bytes."""
 LONGEST_HANDSHAKE_S = 10.0
 FAREWELL_S, PAUSE_S = 0.1, 0.002
 
@@ -40,7 +38,11 @@ class ListeningEnd:
         self._loop, self._is_open = endpoint_loop(), True
         configuration, certificate = identity.create(setup)
         listening = serve(setup.bind, 0, configuration=configuration, create_protocol=create_connection)
-        self._server = self._loop.run(listening)
+        try:
+            self._server = self._loop.run(listening)
+        except OSError:
+            self._loop.close()
+            raise
         assert self._server._transport is not None
         port = self._server._transport.get_extra_info("sockname")[1]
         self.address = f"{setup.advertised}:{port}/{certificate}"
@@ -111,7 +113,7 @@ class ConnectingEnd:
             configuration = identity.pin(setup, certificate)
             self._context = connect(host, int(port), configuration=configuration, create_protocol=create)
             self._connection: Any = loop.run(self._connect())
-        except (ConnectionError, TimeoutError, ValueError) as failed:
+        except (OSError, ValueError) as failed:
             loop.close()
             what = f"connecting to {place} with the certificate of its address failed ({failed!r})"
             raise AdapterError(what, "check that the publisher or server runs") from failed

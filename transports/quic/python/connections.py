@@ -22,6 +22,8 @@ from aioquic.quic.stream import QuicStreamSender
 
 LENGTH = struct.Struct("<Q")
 """The length of a frame, which precedes each frame on a publisher's stream."""
+LARGEST_DATAGRAM = 1150
+"""The largest frame in bytes that fits into a packet of aioquic, which has 1200 bytes."""
 
 
 class Connection(QuicConnectionProtocol):
@@ -115,9 +117,11 @@ class SendingConnection(Connection):
     def unsent_bytes(self) -> int:
         """The number of bytes that aioquic stores until the congestion window and the receiver's window have room.
 
-        aioquic stores any number of bytes, and has no public function that reports how many it stores.
+        Each waiting datagram counts as a datagram of the largest size. aioquic stores any number of bytes, and has no
+        public function that reports how many it stores.
         """
-        return self._written - self._stream.highest_offset
+        datagrams = len(self._quic._datagrams_pending) * LARGEST_DATAGRAM
+        return datagrams + self._written - self._stream.highest_offset
 
 
 class CallingConnection(Connection):

@@ -20,8 +20,12 @@ class StreamWriter final : public Publisher {
         connection_(setup) {}
 
   /// Waits for the outstanding replies, unless the broker has ended.
-  ~StreamWriter() override try { await_replies(0); } catch (const Error&) {
-    unconfirmed_ = 0;
+  ~StreamWriter() override {
+    try {
+      await_replies(0);
+    } catch (const Error&) {  // an exception that leaves a destructor would end the process
+      unconfirmed_ = 0;
+    }
   }
 
   Sent send(std::size_t payload_bytes, Fill fill) override { return append(draft_.write(payload_bytes, fill)); }

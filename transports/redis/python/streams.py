@@ -87,9 +87,13 @@ class Publisher:
         if self._connection is None:
             stream.append(self._client, native)
             return True
-        self._await_replies(stream.max_pending - 1)
-        limit = stream.limit_with(native)
-        self._connection.send_command("XADD", stream.key, "MAXLEN", "~", limit, "*", FIELD, native)
+        try:
+            self._await_replies(stream.max_pending - 1)
+            limit = stream.limit_with(native)
+            self._connection.send_command("XADD", stream.key, "MAXLEN", "~", limit, "*", FIELD, native)
+        except Disconnected:
+            self._unconfirmed = 0  # a new connection brings no replies to the commands of the old one
+            raise
         self._unconfirmed += 1
         return True
 

@@ -38,6 +38,18 @@ impl Receiver {
         false
     }
 
+    /// Sends the rest of the stream, and waits until the receiver has confirmed it.
+    async fn finish(self) {
+        let stream = match self {
+            Self::Stream(stream) => Some(stream),
+            Self::Behind(sending) => sending.await.ok().flatten(),
+            Self::Datagrams(_) | Self::Gone => None,
+        };
+        if let Some(mut stream) = stream {
+            let _ = stream.finish().is_ok() && stream.stopped().await.is_ok();
+        }
+    }
+
     fn send(self, runtime: &Runtime, frame: &Bytes) -> Result<Self> {
         Ok(match self {
             Self::Stream(stream) => write(stream, runtime, frame),
@@ -137,11 +149,11 @@ impl Drop for TopicPublisher {
     /// Waits for a short time until the receivers have confirmed all bytes, because closing discards unsent bytes.
     fn drop(&mut self) {
         let receivers = std::mem::take(&mut *lock(&self.receivers));
-        self.listener.runtime.wait_for(FAREWELL, async {
-            for receiver in receivers {
-                if let Receiver::Stream(mut stream) = receiver {
-                    let _ = stream.finish().is_ok() && stream.stopped().await.is_ok();
-                }
+        let runtime = &self.listener.runtime;
+        let finishing: Vec<_> = receivers.into_iter().map(|receiver| runtime.spawn(receiver.finish())).collect();
+        runtime.wait_for(FAREWELL, async {
+            for each in finishing {
+                let _ = each.await;
             }
         });
     }
