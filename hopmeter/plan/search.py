@@ -146,7 +146,7 @@ def further(scenario: Scenario, steps: Sequence[Cell], rate: float, number: int 
     if number:
         most = max(LEAST_STEP, math.ceil(rate * LONGEST_STEP_S))
         ask = replace(ask, least=min(ask.least, most))
-    at_rate = length(ask, {"pace": "open", "rate": rate, "begin": first.axes.begin})
+    at_rate = length(ask, {"pace": "open", "rate": rate, "begin": first.axes.begin, "restart": first.axes.restart})
     name = f"{first.comparison.search}-{len(steps) + 1}"
     drain_s = units.seconds(scenario.drain)
     return first.with_values(id=name, pace="open", search_round=number, drain_s=drain_s, **at_rate)

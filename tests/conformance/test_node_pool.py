@@ -119,4 +119,4 @@ def test_only_settings_of_the_broker_change_its_configuration() -> None:
     mqtt = MANIFESTS["mqtt"]
     usual = mqtt.resolve_settings({})
     same = [name for name in usual if configuration(mqtt, usual) == configuration(mqtt, {**usual, name: "other"})]
-    assert set(usual) - set(same) == {"nodelay", "inflight"}
+    assert set(usual) - set(same) == {"nodelay", "inflight", "security"}

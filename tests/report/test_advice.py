@@ -140,7 +140,7 @@ def test_the_settings_that_lose_nothing_are_named_unless_they_were_measured() ->
     )
     measured = advice(row("zeromq", 10, 9, 11, settings={**settings, "nodrop": True}), other).lines["settings"]
     assert "waits instead of losing" in measured
-    assert "knows no settings" in advice(row("nats", 10, 9, 11), other).lines["settings"]
+    assert "knows no settings" in advice(row("lcm", 10, 9, 11), other).lines["settings"]
 
 
 def test_idle_states_that_were_measured_and_those_that_were_not() -> None:

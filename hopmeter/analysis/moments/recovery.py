@@ -19,7 +19,6 @@ from hopmeter.plan.topology import topology
 from hopmeter.store.disk import StoreError
 from hopmeter.store.samples import Samples
 
-NOT_RECOVERED = "W-NOT-RECOVERED"
 COUNTS = ("lost_by_restart", "repeated_by_restart")
 
 
@@ -112,7 +111,7 @@ def not_recovered(trials: Sequence[Recovery]) -> list[str]:
     within_s = min(each.watched_s for each in failed)
     many = "" if len(failed) == len(trials) else f" in {len(failed)} of {len(trials)} trials"
     why = next((f": {each.error}" for each in failed if each.error), "")
-    return [tag(NOT_RECOVERED, f"does not recover within {within_s:.1f} s{many}{why}")]
+    return [tag("W-NOT-RECOVERED", f"does not recover within {within_s:.1f} s{many}{why}")]
 
 
 @dataclass(frozen=True)

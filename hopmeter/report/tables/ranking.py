@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from hopmeter.analysis.moments.recovery import NOT_RECOVERED
 from hopmeter.analysis.results.groups import Group
 from hopmeter.analysis.results.row_order import Rank, ranks
 from hopmeter.analysis.results.run_results import Row
@@ -105,7 +104,7 @@ def _line(context: Context, row: Row, parts: Iterable[Part]) -> Line:
 def _not_recovered(row: Row) -> str:
     """Return the warning that some trials of a row did not recover from a restart, or an empty string if all did."""
     said = [split_code(text) for text in row["warnings"] or ()]
-    return next((words for words, code in said if code == NOT_RECOVERED), "")
+    return next((words for words, code in said if code == "W-NOT-RECOVERED"), "")
 
 
 def _without_result(value: Value) -> Value:
