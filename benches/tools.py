@@ -60,7 +60,7 @@ class Bare:
     nanoseconds: float = 1.0
     """The unit of the program's output, in nanoseconds."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """The transport settings that the broker is started with, except those that have their default values."""
+    """The settings with which hopmeter starts the broker. A setting that is not listed has its default value."""
 
     @property
     def missing(self) -> str:

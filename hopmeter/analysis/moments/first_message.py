@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopmeter.analysis.moments.receivers import last_arrival
 from hopmeter.model.cell import Cell
 from hopmeter.model.trial import TrialResult
 from hopmeter.plan.topology import topology
@@ -110,13 +111,11 @@ def _moments(result: TrialResult) -> tuple[int, int, int]:
 
 def _combine(result: TrialResult, receivers: Sequence[_Receiver]) -> FirstMessage:
     spawned_ns, loaded_ns, opened_ns = _moments(result)
-    arrivals = [each.arrived_ns for each in receivers]
-    known = [each for each in arrivals if each is not None]
     return FirstMessage(
         spawned_ns=spawned_ns,
         loaded_ns=loaded_ns,
         opened_ns=opened_ns,
-        first_arrival_ns=max(known) if len(known) == len(arrivals) else None,
+        first_arrival_ns=last_arrival(each.arrived_ns for each in receivers),
         lost_at_start=max(len(each.lost_due) for each in receivers),
         lost_after_open=max(int((each.lost_due >= opened_ns).sum()) for each in receivers),
     )

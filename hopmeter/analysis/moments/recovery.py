@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopmeter.analysis.moments.receivers import last_arrival
 from hopmeter.messages import tag
 from hopmeter.model.cell import Cell
 from hopmeter.model.conditions import SINK
@@ -75,13 +76,11 @@ def find_recovery(cell: Cell, result: TrialResult, samples: Samples) -> Recovery
     if killed_ns is None or restarted_ns is None:
         raise StoreError("E-NOT-RECORDED", "the trial has no restart", "measure the trial again")
     receivers = list(_receivers(cell, samples, killed_ns))
-    arrivals = [each.recovered_ns for each in receivers]
-    known = [each for each in arrivals if each is not None]
     return Recovery(
         killed_ns=killed_ns,
         restarted_ns=restarted_ns,
         ready_ns=ready_ns,
-        recovered_ns=max(known) if len(known) == len(arrivals) else None,
+        recovered_ns=last_arrival(each.recovered_ns for each in receivers),
         watched_s=max(each.last_due_ns for each in receivers) / 1e9 - restarted_ns / 1e9,
         lost_by_restart=max(each.lost for each in receivers),
         repeated_by_restart=max(each.repeated for each in receivers),

@@ -155,7 +155,7 @@ impl StreamReader {
         Ok(())
     }
 
-    /// Waits for messages, and stores those that the broker returns.
+    /// Waits until the broker returns messages, and stores them.
     fn read(&mut self, timeout: Duration) -> Result<()> {
         let reply: Reply = self.reading(timeout).query(&mut self.connection).context("reading a stream")?;
         self.arrived = reply.into_iter().flatten().flat_map(|(_, entries)| entries).collect();
