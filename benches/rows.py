@@ -123,6 +123,7 @@ ROS2_WIRE = Program(
 )
 ICEORYX2 = Program("iceoryx2.cpp", ("iceoryx2_cxx", "iceoryx2_ffi_c"), headers="iceoryx2/v*", root="ICEORYX2_ROOT")
 ZENOH = Program("zenoh.cpp", ("zenohc",), flags=("-DZENOHCXX_ZENOHC",), root="ZENOH_ROOT")
+AERON = Program("aeron.cpp", ("aeron",), headers="*", root="AERON_ROOT")
 ICEORYX = Program("iceoryx.cpp", ("iceoryx_posh", "iceoryx_hoofs"), headers="iceoryx/v*")
 # The settings use only the loopback device and no multicast, as in transports/_cyclonedds. ddsperf reports half a round
 # trip. Each ddsperf process has a separate session, like hopmeter's nodes, because the scheduler divides a core between
@@ -314,6 +315,12 @@ LIMITED = (
     *(
         Row("zenoh", "c++", "bare", Bare(ZENOH, (wait, *COMMON)), {**RING, "wait": wait}, {"congestion": "block"})
         for wait in ("block", "callback")
+    ),
+    # A round trip of 64 bytes takes 0.6 µs, and hopmeter's timestamps and records take more than 5 % of this time.
+    *(
+        Row("aeron", "c++", "bare", Bare(AERON, ("{broker}", wait, *COMMON), "aeron"), axes, limit=limit, sizes=(size,))
+        for wait, axes in (("block", {**RING, "wait": "block"}), ("spin", {**RING, "wait": "spin"}))
+        for size, limit in ((64, None), (1_000_000, 1.05))
     ),
     # Only small frames are comparable: a hopmeter relay copies the payload, but the library's benchmark never writes
     # one.

@@ -97,15 +97,24 @@ def _notes() -> Path:
 
 
 def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
-    """Remove the files that a killed node left outside the trial's directory, and return the paths of these files.
+    """Remove the files and directories that a killed node or broker left outside the trial's directory, and return
+    their paths.
 
-    Only files whose names contain the trial's run id are removed.
+    Only paths whose names contain the trial's run id are removed.
     """
     found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
     for path in found:
         with contextlib.suppress(OSError):
-            path.unlink()
+            remove_path(path)
     return [str(path) for path in found]
+
+
+def remove_path(path: Path) -> None:
+    """Remove a file, or a directory with its content. Do nothing if the path does not exist."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def sweep() -> list[str]:

@@ -74,6 +74,15 @@ def test_one_that_is_killed_and_never_started_again_leaves_nothing(tmp_path: Pat
     assert not left.exists()
 
 
+def test_a_folder_that_one_leaves_is_removed_with_its_files(tmp_path: Path) -> None:
+    left = tmp_path / "well"
+    with make_broker(tmp_path, "well", leftover_files=[str(tmp_path / "{mode}")]) as served:
+        left.mkdir()
+        (left / "log.buffer").touch()
+        served.kill()
+    assert not left.exists()
+
+
 @pytest.mark.parametrize("mode", ["parent", "stubborn"])
 def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, mode: str) -> None:
     with make_broker(tmp_path, mode, ready="line: at your service") as served:

@@ -141,6 +141,15 @@ def test_leftovers_in_the_shared_memory_of_another_container_are_left_to_it(
     assert not left.exists()
 
 
+def test_a_folder_that_a_killed_broker_left_is_removed_with_its_files(tmp_path: Path) -> None:
+    run = "0123456789abcdef"
+    left = tmp_path / f"driver-{run}-4000"
+    left.mkdir()
+    (left / "log.buffer").touch()
+    assert scratch_dir.remove_leftovers([f"{tmp_path}/driver-{{run}}-*"], run) == [str(left)]
+    assert not left.exists()
+
+
 def test_a_node_s_number_of_another_namespace_is_not_killed(home: Path, abandoned: Path) -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as bystander:
         try:

@@ -92,7 +92,7 @@ class BrokerTable(Strict):
     """The texts that replace the placeholders of settings: one for each name and value of a setting. A text may contain
     other placeholders."""
     leftover_files: list[str] = []
-    """Files outside the broker's directory that belong only to this broker and remain after a crash.
+    """Files and directories outside the broker's directory that belong only to this broker and remain after a crash.
 
     `{group}` stands for the user's group.
     """

@@ -25,6 +25,7 @@ from hopmeter.runtime.failures import TrialFailedError
 from hopmeter.runtime.processes.credentials import FOLDER as CREDENTIALS
 from hopmeter.runtime.processes.stops import is_stopped
 from hopmeter.system.processes import Reading, die_with_launcher, has_ended, kill_group, reading
+from hopmeter.system.scratch_dir import remove_path
 
 PATIENCE_S = 120.0
 """How long a broker may take to become ready. RabbitMQ needs 4 s of CPU time, and a busy machine is slow."""
@@ -233,7 +234,7 @@ class BrokerProcess:
         if not self._is_down:
             self._end()
         for path in self._told.leftover_files:
-            Path(self._fill_placeholders(path)).unlink(missing_ok=True)
+            remove_path(Path(self._fill_placeholders(path)))
         with contextlib.suppress(OSError):
             if self._ground.log.stat().st_size == 0:
                 self._ground.log.unlink()
