@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from hopmeter.model.condition_values import PARAMETERS
-from hopmeter.model.conditions import CONDITIONS
+from hopmeter.model.condition_values import KEYS, PARAMETERS
+from hopmeter.model.conditions import CONDITIONS, NOTHING
 from hopmeter.model.paces import SCHEDULED
 from hopmeter.model.payload_words import ARRAY, describe_payloads
 from hopmeter.scenario.axis_words import format_values, name_transports, names, phrase
@@ -44,7 +44,7 @@ def question(scenario: Scenario, given: Mapping[str, Any], settings: Sequence[st
     For a run with two sides, the question is whether a transport became faster or slower.
     """
     who = name_transports(given.get("transport", []))
-    what = _than(who, against) if against else _highest_rate(who) if scenario.search else _who(who)
+    what = _than(who, against) if against else _who(scenario, who)
     about = f"“{scenario.title}”" if scenario.flow else _messages(scenario)
     where = phrase("language", given.get("language", ["one"]))
     conditions = _merge([*_axes(scenario, given), *_settings(settings), *_requirements(given.get("require", []))])
@@ -57,6 +57,7 @@ def _axes(scenario: Scenario, given: Mapping[str, Any]) -> Iterator[str]:
     is_call = not scenario.flow and _calls(several)
     left_out = {*FIRST, *(["pattern"] if is_call else []), *(["pace"] if _has_parameter(given) else [])}
     left_out |= {"codec"} if _is_in_noun(several) else set()
+    left_out |= {"restart"} if _event(scenario) else set()
     left_out |= {name for name in UNSAID if given.get(name) == DEFAULTS[name]}
     for name in given:
         if name in DEFAULTS and name not in left_out and (words := phrase(name, given[name])):
@@ -75,23 +76,31 @@ def _is_in_noun(several: Sequence[Ask]) -> bool:
     )
 
 
-def _who(who: Sequence[str]) -> str:
-    if len(who) == 1:
-        return f"How fast is {who[0]}"
-    if len(who) == 2:
-        return f"Which of {join(who)} is faster"
-    return f"Which of {names(who, 'other transport')} is fastest" if who else "Which transport is fastest"
+def _who(scenario: Scenario, who: Sequence[str]) -> str:
+    """Return what the run asks about the transports, such as `Which of zeromq and nng is faster`."""
+    if scenario.search:
+        return _which(who, "What is the highest rate of {}", "has the highest rate", "has the highest rate")
+    if event := _event(scenario):
+        one, two, more = "How soon does {} recover", "recovers sooner", "recovers soonest"
+        return f"{_which(who, one, two, more)} from {event},"
+    return _which(who, "How fast is {}", "is faster", "is fastest")
 
 
-def _highest_rate(who: Sequence[str]) -> str:
-    """Return the question of a search for the highest rate."""
+def _which(who: Sequence[str], one: str, two: str, more: str) -> str:
+    """Return the question with its verb for one, two or more transports. An empty list means all transports."""
     if len(who) == 1:
-        return f"What is the highest rate of {who[0]}"
-    return (
-        f"Which of {names(who, 'other transport')} has the highest rate"
-        if who
-        else "Which transport has the highest rate"
-    )
+        return one.format(who[0])
+    which = f"Which of {names(who, 'other transport')}" if who else "Which transport"
+    return f"{which} {two if len(who) == 2 else more}"
+
+
+def _event(scenario: Scenario) -> str:
+    """Return what the transports recover from, such as `a restart of the broker`, or an empty string if nothing
+    restarts in some trials."""
+    restarts = [] if scenario.flow else [value for ask in asks(scenario) for value in ask.axes["restart"]]
+    if not restarts or NOTHING in restarts:
+        return ""
+    return f"a {join(list(dict.fromkeys(KEYS['restart'].title_words(value) for value in restarts)), 'or')}"
 
 
 def _than(who: Sequence[str], against: str) -> str:

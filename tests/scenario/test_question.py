@@ -181,6 +181,31 @@ def test_a_search_asks_for_the_highest_rate(transports: list[str], said: str) ->
     assert question_of({"transport": transports}, scenario="highest-rate") == said
 
 
+@pytest.mark.parametrize(
+    ("scenario", "given", "said"),
+    [
+        (
+            "recovery",
+            {"language": ["rust"]},
+            "Which transport recovers soonest from a restart of the broker, for a message of 100 bytes at 1,000 Hz in Rust?",
+        ),
+        (
+            "recovery",
+            {"transport": ["bus", "tram"], "restart": ["broker", "sink"]},
+            "Which of bus and tram recovers sooner from a restart of the broker or restart of the sink, for a message of "
+            "100 bytes at 1,000 Hz?",
+        ),
+        (
+            "recovery-subscriber",
+            {"transport": ["bus"]},
+            "How soon does bus recover from a restart of the sink, for a message of 100 bytes at 1,000 Hz?",
+        ),
+    ],
+)
+def test_a_restart_asks_for_the_recovery(scenario: str, given: dict[str, Any], said: str) -> None:
+    assert question_of(given, scenario=scenario) == said
+
+
 def test_a_workload_keeps_its_title() -> None:
     said = question_of({"transport": ["bus", "tram"]}, scenario="robot-head")
     assert said == "Which of bus and tram is faster for “A robot's head”?"

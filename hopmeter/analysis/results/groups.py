@@ -79,6 +79,12 @@ class Group:
         return [row for row in self.rows if id(row) not in chosen]
 
     @property
+    def measures_moments(self) -> bool:
+        """Whether each trial measured one time: its first message, or its recovery. Such a time has no floor, no share
+        of lost messages and no CPU for each message."""
+        return any(row.cell.axes.measures_moments for row in self.rows)
+
+    @property
     def has_sides(self) -> bool:
         """Whether the rows are the two sides of a comparison instead of ranked cells."""
         return any(row.cell.comparison.side for row in self.rows)

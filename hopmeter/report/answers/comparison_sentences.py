@@ -24,6 +24,8 @@ LATENCIES = {
     "service": "half of the messages took {p50} or less",
     "reaction": "half of the reactions took {p50} or less",
 }
+FASTEST = {"recovery": "recovers soonest"}
+"""What a row does that is significantly faster than all others, if it is not simply fastest."""
 LEVEL_ONLY = (
     "There are too few rounds with idle cores as they are to rank the rows; the rounds with idle cores kept awake "
     "determine the order."
@@ -132,7 +134,7 @@ def _sentence(median: str, group: Group, row: Row) -> str:
 
 def _fastest(group: Group, first: Row, rest: Sequence[Row]) -> str:
     (after,) = _next(group, first, rest)
-    return f"{name(group, first)} is fastest; {after}"
+    return f"{name(group, first)} {FASTEST.get(first.headline, 'is fastest')}; {after}"
 
 
 def _next(group: Group, first: Row, rest: Sequence[Row]) -> list[str]:

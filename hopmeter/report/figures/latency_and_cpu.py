@@ -27,7 +27,9 @@ CAPTION = (
 
 def draw(group: Group, style: Style) -> Figure | None:
     """Return a figure with a dot for each row. A dot further left represents a row that uses less CPU time, and a lower
-    dot represents a faster row."""
+    dot represents a faster row. First messages and recoveries have no such figure."""
+    if group.measures_moments:
+        return None
     rows = [row for row in group.measured_rows if (row["cpu_us_per_message"] or 0) > 0]
     x = span((row["cpu_us_per_message"] for row in rows), margin=1.6)
     y = span((value for row in rows for value in (row.p50, *(row.bounds or ()))), margin=1.4)

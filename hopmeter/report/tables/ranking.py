@@ -12,7 +12,6 @@ from hopmeter.analysis.results.row_order import Rank, ranks
 from hopmeter.analysis.results.run_results import Row
 from hopmeter.messages import split_code
 from hopmeter.model.columns import unit
-from hopmeter.model.conditions import AT_ONCE, NOTHING
 from hopmeter.report.tables import row_values
 from hopmeter.report.tables.model import Column, Line, Table, Value, notes
 from hopmeter.report.tables.row_values import amount_value, ratio_value
@@ -250,21 +249,19 @@ def _has_ratios(group: Group) -> bool:
 
 def _has_floor(group: Group) -> bool:
     """Return whether the table shows each median as a multiple of the floor's median. These multiples are omitted for
-    parts of a workload, and if the floor itself is the best row."""
+    parts of a workload, for first messages and recoveries, and if the floor itself is the best row."""
     best_is_floor = any(row.is_floor and row["ratio_to_best"] == 1 for row in group.rows)
-    return not is_part(group) and not best_is_floor
-
-
-def _has_many_messages(group: Group) -> bool:
-    """Return whether the rows describe the messages of a steady state instead of the first message of each trial. For
-    first messages, the share of lost messages, CPU per message and high percentiles are meaningless."""
-    return bool(group.conditions["begin"] != AT_ONCE and group.conditions["restart"] in (None, NOTHING))
+    return not group.measures_moments and not is_part(group) and not best_is_floor
 
 
 def _has_cpu(group: Group) -> bool:
     """Return whether each row has a CPU value. A single flow of a workload has no CPU value, because a process may
     carry several flows."""
-    return not is_part(group) and _has_many_messages(group)
+    return not is_part(group) and not group.measures_moments
+
+
+def _has_many_messages(group: Group) -> bool:
+    return not group.measures_moments
 
 
 INTERVAL = "95 % interval"
