@@ -15,7 +15,7 @@ static nng_msg* message_of(size_t bytes) {
   return message;
 }
 
-// Receives a message. The receive call times out regularly to check the time, as in hopmeter.
+// Receives a message. The receive call has a timeout, so that the loop checks the time regularly, as in hopmeter.
 static nng_msg* receive(nng_socket socket) {
   nng_msg* message;
   int code;

@@ -20,7 +20,7 @@ from hopmeter.statistics.runs import compare_runs
 
 SINGLE = tag(
     "W-SINGLE-RUNS",
-    "the machine drifts between two single runs, and only a baseline shows by how much",
+    "the machine drifts from run to run, and only a baseline shows by how much",
 )
 OTHER_MACHINE = "measure both sides on one machine; `hopmeter report A B` shows whether two machines agree on the order"
 LACKING = tag("W-BASELINE-CELL", "not every run of the baseline has a good trial of this cell")

@@ -126,7 +126,8 @@ def _begin(cell: Cell, *_: object) -> str:
     if cell.axes.pattern != "pubsub" or cell.axes.relays or not cell.axes.pacing.is_scheduled:
         return tag("D-AT-ONCE", "begin at-once needs pubsub without relays, and a pace with a rate")
     if cell.nodes.hosts:
-        return tag("D-AT-ONCE", "begin at-once compares times of one clock, so all nodes must run on this machine")
+        said = '`begin = "at-once"` compares times from a single clock, so all nodes must run on this machine'
+        return tag("D-AT-ONCE", said)
     return ""
 
 

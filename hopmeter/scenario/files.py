@@ -59,9 +59,8 @@ def _check_tables(table: dict[str, Any], path: Path, text: str) -> None:
     workload."""
     named = [name for name in ("participant", "flow", "path") if name in table]
     if named and not any(table[name] for name in named):
-        said = (
-            f"{named[0]}: the table is empty; a workload has participants and flows, any other scenario no such table"
-        )
+        needs = "a workload needs participants and flows in it, and any other scenario must omit it"
+        said = f"{named[0]}: the table is empty; {needs}"
         line = line_of(text, (named[0],))
         raise UsageError("E-MISSING-KEY", f"{path}:{line}: {said}", "fill in the tables, or remove them")
 

@@ -1,6 +1,6 @@
 """Calls between processes in three languages follow the plan.
 
-The calls are concurrent, caused by messages, sent to several servers, or nested.
+The calls run concurrently, are triggered by messages, go to several servers, or are nested.
 """
 
 from __future__ import annotations

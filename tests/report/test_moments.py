@@ -33,7 +33,9 @@ def test_only_latencies_of_many_messages_are_drawn_against_cpu() -> None:
 
 def test_a_row_recovers_soonest() -> None:
     rows = [
-        cell(name, 9.0, recovery_p50_us=p50, recovery_p50_low_us=p50 - 1, recovery_p50_high_us=p50 + 1, restart="broker")
+        cell(
+            name, 9.0, recovery_p50_us=p50, recovery_p50_low_us=p50 - 1, recovery_p50_high_us=p50 + 1, restart="broker"
+        )
         for name, p50 in (("nats", 35.0), ("mqtt", 22.0))
     ]
     sentence = lead_sentences(groups([run_of(*rows)])[0])[0]

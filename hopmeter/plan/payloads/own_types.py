@@ -90,7 +90,7 @@ def _wanted_type(flow: Flow, places: Sequence[Path]) -> RosType | None:
         return recorded_type(flow.replay, places)
     wanted = payload_type(flow.payload)
     if wanted.is_service and not flow.is_call:
-        what = f"{wanted.name} is a service, which programs call but cannot publish"
+        what = f"{wanted.name} is a service: programs can call it, but cannot publish it"
         raise UsageError("E-SCHEMA", what, "use --pattern rpc, or a call in a workload, or choose a message")
     return wanted
 

@@ -52,7 +52,7 @@ class BrokerOrder:
     """A request to start a broker that a trial needs."""
 
     number: int
-    """The number of the broker's transport among the trial's carriers."""
+    """The index of the broker's transport in the trial's list of carriers."""
     settings: Mapping[str, Any]
     log: Path
     core: int | None = None

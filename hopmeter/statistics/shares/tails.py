@@ -42,7 +42,7 @@ class Tail:
 
     @cached_property
     def dispersion(self) -> Dispersion:
-        """Return the dispersion that the interval uses at each threshold.
+        """Return the dispersion from which the interval at each threshold is computed.
 
         This is the larger of the dispersion near the threshold and the dispersion where twice the allowed number of
         messages are late.
