@@ -87,6 +87,7 @@ COMMON = ("{bytes}", "{rounds}", "{cores}")
 NNG = Program("nng.c", ("nng",))
 PINGPONG = Program("pingpong.c")
 MQ = Program("mq.c")
+MPI = Program("mpi.c", modules=("ompi-c",))
 REQREP = Program("reqrep.c", ("zmq",))
 ZEROMQ = {"ipc": "ipc://{directory}/bench", "tcp": "tcp://127.0.0.1:{port}", "inproc": "inproc://bench"}
 GRPC = Program(
@@ -210,6 +211,15 @@ def _connections(kind: str) -> Row:
     return Row("multiprocessing", "python", "bare", peer, {**CALL, "wait": "block"}, settings)
 
 
+def _mpi(language: str, limit: float | None) -> tuple[Row, Row]:
+    alike, plain = (Bare(MPI, (way, *COMMON)) for way in ("alike", "plain"))
+    axes: Axes = {**RING, "wait": "spin"}
+    return (
+        Row("mpi", language, "bare", alike, axes, limit=limit),
+        Row("mpi", language, "bare, plainest", plain, axes, limit=None),
+    )
+
+
 def _queues(language: str, limit: float | None) -> tuple[Row, Row]:
     # A message has at most 8192 bytes, so there is no row for large frames.
     alike, plain = (Bare(MQ, (way, *COMMON)) for way in ("alike", "plain"))
@@ -304,6 +314,7 @@ LIMITED = (
         for row in _sockets(kind, language, limit)
     ),
     *(row for language, limit in LANGUAGES.items() for row in _queues(language, limit)),
+    *(row for language, limit in LANGUAGES.items() for row in _mpi(language, limit)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
     *_thrift({"wait": "block"}, {}),

@@ -52,6 +52,8 @@ class NodePool:
         """The adapter settings of each process, used as its reuse key."""
         self._links, self._logs = count(1), count()
         self._crashed = False
+        self._can_grow = True
+        """Whether further processes can join the running nodes."""
         self.stuck: list[str] = []
         """The logs of nodes that had to be killed."""
         self._leftovers: set[str] = set()
@@ -88,7 +90,10 @@ class NodePool:
         self._idle.clear()
 
     def release(self) -> None:
-        """Close the test's link ends so that its nodes are idle, and remove killed nodes from the pool."""
+        """Close the test's link ends so that its nodes are idle, and remove killed nodes from the pool. If no process
+        can join these nodes later, stop the nodes, because the next test may need more of them."""
+        if not self._can_grow:
+            self.end()
         for node in reversed(self.nodes):
             if not node.is_killed:
                 node.close_ends()
@@ -133,6 +138,7 @@ class NodePool:
         with the same `keys`, which is the name of a set of keys.
         """
         self._leftovers.update(manifest.leftovers)
+        self._can_grow &= manifest.late_processes
         if manifest.name not in self._open_files:
             self._open_files[manifest.name] = OpenFiles(manifest.open_leftovers)
         settings = manifest.resolve_settings({**(_blocking_settings(manifest) if blocking else {}), **given})

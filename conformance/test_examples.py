@@ -217,6 +217,8 @@ def run(
     pattern: str, sides: tuple[Example, Example], place: Path, more: dict[str, str], watch: LeakWatch
 ) -> tuple[str, str]:
     """Start the waiting program, then the active program. Return the last output line of each program."""
+    if sides[0].manifest.run_together:
+        return run_together(pattern, sides, place, more, watch)
     first, second = ([*interpreter_words(each), word] for each, word in zip(sides, SIDES[pattern], strict=True))
     with start_side(first, place, more) as waiting:
         assert waiting.stdout is not None
@@ -226,6 +228,19 @@ def run(
             sent = last_line(watch_until_end(active, waiting, watch))
         received = last_line(waiting.communicate(timeout=PATIENCE_S)[0])
         assert waiting.returncode == 0, received
+    return received, sent
+
+
+def run_together(
+    pattern: str, sides: tuple[Example, Example], place: Path, more: dict[str, str], watch: LeakWatch
+) -> tuple[str, str]:
+    """Start both programs with one command, and return the expected line of each program that printed it."""
+    words = zip(sides, SIDES[pattern], strict=True)
+    first, second = (shlex.join([*interpreter_words(each), word]) for each, word in words)
+    command = shlex.split(sides[0].manifest.run_together.format(first=first, second=second))
+    with start_side(command, place, more) as both:
+        said = watch_until_end(both, both, watch)
+    received, sent = (line if line in said.splitlines() else said for line in OUTCOMES[pattern])
     return received, sent
 
 

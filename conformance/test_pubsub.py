@@ -22,7 +22,7 @@ from conformance.connection import (
     seqs,
 )
 from conformance.node_pool import NodePool
-from conformance.scripted_node import NodeError
+from conformance.scripted_node import NodeError, ScriptedNode
 
 SIZES = [0, 1, 7, 63, 64, 65, 1000, 4096, 65_535, 65_536, 1 << 20, (1 << 24) - 1, 1 << 24]
 """Payload sizes in bytes, up to 16 MiB; a manifest may have a lower limit."""
@@ -121,7 +121,7 @@ def test_a_late_joiner_gets_what_is_sent_from_then_on(case: Case, pool: NodePool
     connection = connect(pool, case)
     connection.sender.send("out", 0, 5, 100)
     assert seqs(receive_frames(connection.receivers[0], "in0", 5)) == list(range(5))
-    late = connection.sender if case.one_process else pool.node(case.manifest, case.receiver, case.wait)
+    late = _late_node(pool, case, connection)
     late.open("subscriber", "in1", connection.link)
     connection.receivers.append(late)
     prove(connection, 1)
@@ -129,6 +129,13 @@ def test_a_late_joiner_gets_what_is_sent_from_then_on(case: Case, pool: NodePool
     assert connection.sender.send("out", 100, 5, 100)["accepted"] == 5
     assert seqs(receive_frames(late, "in1", 5)) == list(range(100, 105))
     assert seqs(receive_frames(connection.receivers[0], "in0", 5)) == list(range(100, 105))
+
+
+def _late_node(pool: NodePool, case: Case, connection: Connection) -> ScriptedNode:
+    """Return a node that has not received anything; if no process can join later, return a node of the connection."""
+    if case.one_process or not case.manifest.late_processes:
+        return connection.sender
+    return pool.node(case.manifest, case.receiver, case.wait)
 
 
 @for_first_wait([case for case in adapters() if not case.one_process])
@@ -173,7 +180,7 @@ def test_a_relay_forwards_frames_unaltered(case: Case, pool: NodePool) -> None:
     connection = connect(pool, case)
     relay = connection.receivers[0]
     onward = relay.open("publisher", "onward", pool.link())
-    last = relay if case.one_process else pool.node(case.manifest, case.receiver, case.wait)
+    last = relay if case.one_process else _late_node(pool, case, connection)
     last.open("subscriber", "end", onward)
     deadline, size = time.monotonic() + 20, case.limit(30_000)
     arrived: list[dict[str, object]] = []

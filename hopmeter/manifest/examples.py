@@ -111,6 +111,13 @@ class Example:
         return {"rust": "target/release/example", "c++": "./example", "python": "python3 example.py"}[self.language]
 
     @property
+    def run_commands(self) -> list[str]:
+        """Return the commands that run the two sides: one for each side, or a single command that starts both."""
+        first, second = (f"{self.run} {side}" for side in self.sides)
+        together = self.manifest.run_together
+        return [together.format(first=first, second=second)] if together else [first, second]
+
+    @property
     def install(self) -> list[str]:
         """Return the commands that install the library and its broker. Rust crates need no command, because Cargo
         installs them itself."""
@@ -213,13 +220,16 @@ def readme(examples: Sequence[Example], values: Mapping[str, Value]) -> str:
     """Return a README that explains how to install, build and run a transport's programs."""
     known, (first, second) = examples[0].manifest, examples[0].sides
     what = "Messages" if first == "receive" else "Calls"
-    parts = [f"# {what} with {known.title}\n\nStart `{first}` first, then `{second}` in a second terminal."]
+    start = f"Start `{first}` first, then `{second}` in a second terminal."
+    if known.run_together:
+        start = f"One command starts `{first}` and `{second}`."
+    parts = [f"# {what} with {known.title}\n\n{start}"]
     if note := examples[0].note:
         parts.append(f"{note}.")
-    if known.broker is not None:
+    if known.broker is not None and not known.run_together:
         parts.append(f"Both need the broker: start `{known.broker.title}` before them.")
     for example in examples:
-        steps = [*example.install, *example.build, *(f"{example.run} {side}" for side in example.sides)]
+        steps = [*example.install, *example.build, *example.run_commands]
         parts.append(f"## {example.program}\n\n```sh\n" + "\n".join(steps) + "\n```")
         if lacking := lacking_settings(example, values):
             parts.append(f"This program leaves these settings at the defaults of the library: {', '.join(lacking)}.")

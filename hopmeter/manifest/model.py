@@ -57,6 +57,13 @@ class Manifest(Strict):
     """The maximum number of receivers on one link, or None if the library has no limit."""
     varying_sizes: bool = True
     """Whether the messages of a link may have different sizes, up to the link's maximum."""
+    late_processes: bool = True
+    """Whether a process can join the others, or replace one of them, after the first message."""
+    run_together: str = ""
+    """The command that starts both programs of an example, for a library whose programs cannot be started one by one.
+
+    `{first}` and `{second}` stand for the commands of the two programs.
+    """
     ranked: bool = True
     named_only: bool = False
     """Whether the transport runs only if a user names it, so that `direct` excludes it."""

@@ -29,6 +29,8 @@ def why_no_restart(cell: Cell, manifest: Manifest) -> str:
     axes = cell.axes
     if axes.restart == BROKER and manifest.for_settings(cell.carriage.settings).broker is None:
         return tag("D-RESTART", f"{axes.transport} has no broker that could be restarted")
+    if not manifest.late_processes:
+        return tag("D-RESTART", f"the processes of {axes.transport} start together, so none can be restarted alone")
     if axes.restart == SINK and axes.placement != "process":
         return tag("D-RESTART", "a sink is restarted alone only if it has its own process")
     if axes.pattern != "pubsub" or axes.relays or not axes.pacing.is_scheduled or axes.begins_at_once:

@@ -49,6 +49,16 @@ def test_a_broker_may_run_on_the_python_of_the_nodes(tmp_path: Path) -> None:
     assert told.program is None, "its environment has yet to be made"
 
 
+def test_a_broker_lacks_a_program_that_its_script_needs(tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    own = 'needs = ["sh", "no-such-program"]\n[languages.python]\nwaits = ["block"]\nlibrary = "L"\n'
+    (folder / "transport.toml").write_text(f"{SERVED}\n{own}")
+    told = load(folder / "transport.toml").broker
+    assert told is not None
+    assert told.missing == "no-such-program, which a broker needs,"
+
+
 def test_a_program_of_a_variable_that_is_not_set_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WHERE_IT_IS", raising=False)
     assert find_program("$WHERE_IT_IS/bin/broker") is None

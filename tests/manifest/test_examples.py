@@ -45,7 +45,8 @@ def test_an_example_has_the_values_that_advise_fills_in(example: Example) -> Non
     assert len(example.text.splitlines()) <= LONGEST
     filled = fill_values(example.text, {"PAYLOAD_BYTES": 7, "RATE_HZ": 2.5, "COUNT": 3, "TOPIC": "t", "NOTHING": 1})
     assert len(filled.splitlines()) == len(example.text.splitlines())
-    assert constants_of(example) & {"TOPIC", "ADDRESS"}, "receivers need at least one of them"
+    if not example.manifest.run_together:
+        assert constants_of(example) & {"TOPIC", "ADDRESS"}, "receivers need at least one of them"
     for text in ("PAYLOAD_BYTES", "= 7", "= 2.5", *(['= "t"'] if "TOPIC" in constants_of(example) else [])):
         assert text in filled
     assert "NOTHING" not in filled
@@ -66,6 +67,16 @@ def test_an_example_has_the_values_that_advise_fills_in(example: Example) -> Non
 )
 def test_values_are_filled_in_as_the_language_writes_them(before: str, values: dict[str, object], after: str) -> None:
     assert fill_values(before, values) == after  # type: ignore[arg-type]
+
+
+def test_one_command_starts_programs_that_start_together(tmp_path: Path) -> None:
+    mpi = find_example(manifest.every()["mpi"], "c++")
+    assert mpi is not None
+    (command,) = mpi.run_commands
+    assert command.endswith(" ./example receive : -n 1 ./example send")
+    write_examples([mpi], {}, tmp_path)
+    said = (tmp_path / "README.md").read_text()
+    assert command in said and "second terminal" not in said and "broker" not in said
 
 
 def test_a_written_example_says_how_to_build_and_run_it(tmp_path: Path) -> None:

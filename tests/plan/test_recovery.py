@@ -83,6 +83,11 @@ def test_a_sink_is_restarted_without_a_broker_if_it_has_its_own_process() -> Non
     assert lacking(cell(transport("bus"), restart="sink", placement="thread").dropped, "D-RESTART") == []
 
 
+@pytest.mark.parametrize("process", ["sink", "broker"])
+def test_nothing_is_restarted_if_no_process_can_join_later(process: str) -> None:
+    assert lacking(cell(bus(late_processes=False), restart=process).dropped, "D-RESTART bus") == []
+
+
 def test_cells_between_hosts_are_dropped() -> None:
     hosts = {name: HostFacts(name, is_here=name == "a", clock="c", network="n") for name in ("a", "b")}
     (one,) = make_plan(replace(current(bus()), hosts=hosts), cores="free", **RESTART).cells

@@ -142,6 +142,4 @@ def _show_examples(console: Console, found: Advice, folder: Path | None, written
 
 def _commands(example: Example) -> str:
     """Return the commands that install the library, build the example and run both of its programs."""
-    return "; ".join(
-        [*example.install, *example.build, formatting.join([f"{example.run} {side}" for side in example.sides])]
-    )
+    return "; ".join([*example.install, *example.build, formatting.join(example.run_commands)])

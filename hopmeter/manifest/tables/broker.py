@@ -70,6 +70,8 @@ class BrokerTable(Strict):
     The first word of the command may begin with an environment variable, such as `$YARP_ROOT/bin/yarpserver`, or be
     `{python}`.
     """
+    needs: list[str] = []
+    """Further programs that the command starts, such as those of a script."""
     apt: list[str] = []
     maven: list[Artifact] = []
     """The artifacts of a broker in Java. `hopmeter build` downloads their jars, with the jars that they depend on."""
@@ -155,6 +157,8 @@ class BrokerTable(Strict):
         installed."""
         if self.program is None:
             return f"{self.command[0]}, which runs {self.title}," if self.maven else self.title
+        if absent := next((each for each in self.needs if find_program(each) is None), ""):
+            return f"{absent}, which {self.title} needs,"
         return self.title if self.maven and not self.jars.is_dir() else ""
 
     @property

@@ -1,0 +1,135 @@
+"""The MPI job that the nodes of a trial form together. ../README.md describes how a node becomes a rank."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from array import array
+from itertools import count
+
+import mpi4py
+
+from hopmeter.node.contract import AdapterError, Setup
+
+mpi4py.rc.initialize = mpi4py.rc.finalize = False
+from mpi4py import MPI  # noqa: E402  (the two options must be set first)
+
+PAUSE_S = 0.002
+"""The pause between two checks of whether the job has started, or whether messages are still unfinished."""
+UNUSED_TAG = 0
+"""A tag with which no link end sends."""
+
+
+class Job:
+    """This process's place in the job.
+
+    A thread initializes MPI as soon as the job has started, and finalizes MPI at the end, because MPI wants one thread
+    to do both. In between, the thread calls MPI only while messages are unfinished.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self._folder, own = setup.broker, str(os.getpid())
+        self._waiting = os.path.join(self._folder, "waiting", own)
+        self._rank = os.path.join(self._folder, "ranks", own)
+        self._tags, self._is_rung = count(1), False
+        self._ranks: list[int] = []
+        self._failure = ""
+        with open(self._waiting, "x"):
+            pass
+        self._unfinished, self._lock = 0, threading.Lock()
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def has_started(self) -> bool:
+        """Return whether this process is a rank. If not, sleep for a moment, so that a caller that spins leaves the
+        core to MPI."""
+        if self._ranks:
+            return True
+        if self._failure:
+            raise AdapterError(self._failure, "read the log of mpirun")
+        time.sleep(PAUSE_S)
+        return False
+
+    def start(self) -> None:
+        """Let mpirun start a job with all nodes that wait."""
+        if self._is_rung:
+            return
+        self._is_rung = True
+        bell = os.open(os.path.join(self._folder, "doorbell"), os.O_WRONLY | os.O_NONBLOCK)
+        os.write(bell, b"start\n")
+        os.close(bell)
+
+    def count_unfinished(self, ends: int) -> None:
+        """Count link ends (1, or -1 at the end) that have unfinished messages.
+
+        MPI continues to send such messages only inside its functions, and a link end may have no reason to call one.
+        """
+        with self._lock:
+            self._unfinished += ends
+        self._wake.set()
+
+    def next_tag(self) -> int:
+        """Return a tag that no other link end of this process uses."""
+        return next(self._tags)
+
+    def rank_of(self, pid: int) -> int:
+        """Return the rank of a node."""
+        if pid not in self._ranks:
+            raise AdapterError(
+                "the sender's process is not in the MPI job of this process",
+                "start all processes before the first message: no process can join an MPI job later",
+            )
+        return self._ranks.index(pid)
+
+    def is_alive(self, rank: int) -> bool:
+        """Return whether the process of a rank still exists."""
+        with contextlib.suppress(PermissionError):
+            try:
+                os.kill(self._ranks[rank], 0)
+            except ProcessLookupError:
+                return False
+        return True
+
+    def close(self) -> None:
+        self._stop.set()
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            if not self._await_rank():
+                return
+            self._ranks = initialize()
+        except (AdapterError, MPI.Exception, OSError) as error:
+            self._failure = str(error)
+            return
+        while not self._stop.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            while self._unfinished > 0 and not self._stop.wait(PAUSE_S):
+                MPI.COMM_WORLD.Iprobe(MPI.ANY_SOURCE, UNUSED_TAG)
+        MPI.Finalize()
+
+    def _await_rank(self) -> bool:
+        """Wait until mpirun has a rank for this process, and take over the environment of the rank."""
+        while not os.path.exists(self._rank):
+            if self._stop.wait(PAUSE_S):
+                with contextlib.suppress(FileNotFoundError):  # mpirun may have started the job meanwhile
+                    os.unlink(self._waiting)
+                return False
+        with open(self._rank) as file:
+            os.environ.update(line.rstrip("\n").split("=", 1) for line in file)
+        return True
+
+
+def initialize() -> list[int]:
+    """Initialize MPI, and return the process id of each rank."""
+    if MPI.Init_thread(MPI.THREAD_MULTIPLE) < MPI.THREAD_MULTIPLE:
+        raise AdapterError("this MPI library does not support MPI_THREAD_MULTIPLE", "install another MPI library")
+    MPI.COMM_WORLD.Set_errhandler(MPI.ERRORS_RETURN)
+    pids = array("i", bytes(4 * MPI.COMM_WORLD.Get_size()))
+    MPI.COMM_WORLD.Allgather((array("i", [os.getpid()]), MPI.INT), (pids, 1, MPI.INT))
+    return list(pids)
