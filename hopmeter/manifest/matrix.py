@@ -11,6 +11,7 @@ from hopmeter.manifest.discovery import every
 from hopmeter.manifest.model import Manifest
 from hopmeter.manifest.tables.allowed_words import LANGUAGES
 from hopmeter.manifest.tables.language_part import LanguagePart, Offer
+from hopmeter.manifest.tables.setting import OFF, SECURITY
 from hopmeter.system.markdown import table
 
 HEAD = """# Transports
@@ -23,6 +24,8 @@ A test fails if the page is out of date. `hopmeter transports` shows which trans
 - **Broker**: hopmeter starts one for each trial and adds its CPU to the CPU of the cell.
 - A dash means that hopmeter has no adapter in this language.
 - **Other machines**: whether its messages reach another machine, and the settings that this needs.
+- **Encryption**: the values of the setting `security`, and the languages whose libraries can encrypt, if not all can.
+  A dash means that the transport has no such setting.
 - **Pairs of languages**: which languages of source and sink can exchange messages, apart from two programs in one
   language. `hopmeter run --language pairs` measures all pairs.
 - **Reference**: a transport that is not a library to install, but a part of hopmeter, of the system or of a language.
@@ -48,7 +51,7 @@ def page(manifests: Iterable[Manifest]) -> str:
     """Return the whole documentation page in Markdown."""
     ordered = sorted(manifests, key=lambda manifest: manifest.name)
     transports = table(
-        ("transport", *LANGUAGES, "broker", "other machines", "pairs of languages", "what it is"),
+        ("transport", *LANGUAGES, "broker", "other machines", "encryption", "pairs of languages", "what it is"),
         [summary_row(manifest) for manifest in ordered],
     )
     adapters = table(
@@ -59,10 +62,12 @@ def page(manifests: Iterable[Manifest]) -> str:
 
 
 def summary_row(manifest: Manifest) -> list[str]:
-    """Return the cells of a transport's table row: its languages, broker, network, language pairs and summary."""
+    """Return the cells of a transport's table row: its languages, broker, network, encryption, language pairs
+    and summary."""
     languages = ["yes" if language in manifest.offers else NONE for language in LANGUAGES]
     what = manifest.summary if manifest.installable else f"Reference. {manifest.summary}"
-    return [f"`{manifest.name}`", *languages, broker(manifest), network(manifest), language_pairs(manifest), what]
+    across = [network(manifest), encryption(manifest), language_pairs(manifest)]
+    return [f"`{manifest.name}`", *languages, broker(manifest), *across, what]
 
 
 def broker(manifest: Manifest) -> str:
@@ -80,6 +85,16 @@ def network(manifest: Manifest) -> str:
     if manifest.network is None:
         return NONE
     return ", ".join(f"`{name}={value}`" for name, value in manifest.network.items()) or "yes"
+
+
+def encryption(manifest: Manifest) -> str:
+    """Return the values of the setting `security` that switch encryption on, with their languages if some languages
+    lack encryption. Return a dash if the transport has no such setting."""
+    setting = manifest.settings.get(SECURITY)
+    if setting is None:
+        return NONE
+    values = ", ".join(f"`{choice}`" for choice in setting.choices or () if choice != OFF)
+    return f"{values} ({', '.join(setting.languages)})" if setting.languages else values
 
 
 def language_pairs(manifest: Manifest) -> str:

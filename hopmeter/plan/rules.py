@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hopmeter.manifest import Manifest, Readiness
 from hopmeter.manifest.readiness import NOT_BUILT
+from hopmeter.manifest.tables.setting import SECURITY
 from hopmeter.messages import tag
 from hopmeter.model import units
 from hopmeter.model.cell import Cell
@@ -248,7 +249,9 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
             continue
         for kind, mine in here.items():
             heeds = getattr(setting, kind)
-            if heeds is not None and not mine & set(heeds):
+            # An encrypted connection needs a library that encrypts on both sides.
+            is_heeded = heeds is None or (mine <= set(heeds) if name == SECURITY else bool(mine & set(heeds)))
+            if not is_heeded:
                 said = (
                     f"setting {name} of {cell.axes.transport} has no effect with {kind} other than {', '.join(heeds)}"
                 )

@@ -7,6 +7,24 @@ use crate::contract::Setup;
 use crate::error::{Context, Result};
 
 impl Setup {
+    /// Returns whether the setting `security` requests TLS.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the transport has no setting `security`.
+    pub fn uses_tls(&self) -> Result<bool> {
+        Ok(self.setting::<String>("security")? == "tls")
+    }
+
+    /// Returns what carries the bytes of a connection over a network, `TCP` or `TLS`, for the fact `path`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the transport has no setting `security`.
+    pub fn connection_kind(&self) -> Result<&'static str> {
+        Ok(if self.uses_tls()? { "TLS" } else { "TCP" })
+    }
+
     /// Returns the path of a file with a key or certificate, such as `server.secret` or `ca.pem`.
     pub fn credential(&self, name: &str) -> PathBuf {
         self.directory.join("credentials").join(name)

@@ -26,6 +26,11 @@ def test_the_page_tells_which_languages_have_no_adapter() -> None:
     assert rows["nats"] == ["yes", "yes", "yes", "nats-server"]
 
 
+def test_the_page_tells_which_transports_encrypt() -> None:
+    rows = {manifest.name: matrix.summary_row(manifest)[6] for manifest in every().values()}
+    assert (rows["zeromq"], rows["redis"], rows["tcp"]) == ("`curve`", "`tls` (rust, python)", "–")
+
+
 def test_the_page_tells_what_an_adapter_offers_and_who_installs_it() -> None:
     found = every()
     adapters = {

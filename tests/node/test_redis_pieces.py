@@ -75,7 +75,9 @@ def test_a_message_in_pieces_is_waited_for(broker: str, slow: str) -> None:
     transport = transport_class(folder / "redis/python")
 
     def open_transport(broker: str) -> Any:
-        return transport(SimpleNamespace(broker=broker, settings={"endpoint": "unix", "durable": False}))
+        return transport(
+            SimpleNamespace(broker=broker, settings={"endpoint": "unix", "durable": False, "security": "off"})
+        )
 
     publisher = open_transport(broker).publisher(SimpleNamespace(name="pieces", wait="block"))
     subscriber = open_transport(slow).subscriber(SimpleNamespace(name="pieces", wait="block"))

@@ -119,6 +119,15 @@ def test_a_setting_that_does_nothing_there_makes_no_cell(
         assert [lacking(cell.dropped, expected) for cell in made.cells if cell.comparison.ranked] == [[]]
 
 
+@pytest.mark.parametrize(("language", "reason"), [("rust", ""), ("python>rust", "languages rust")])
+def test_an_encrypted_cell_needs_encryption_in_each_language(language: str, reason: str) -> None:
+    security = {"default": "off", "choices": ["off", "tls"], "languages": ["rust"], "help": "S."}
+    bus = transport("bus", settings={"security": security})
+    made = make_plan(capabilities(bus), settings={"bus": {"security": "tls"}}, language=language)
+    expected = reason and f"D-SETTING-IDLE security bus {reason}"
+    assert [lacking(cell.dropped, expected) for cell in made.cells if cell.comparison.ranked] == [[]]
+
+
 def test_a_choice_that_needs_a_placement_makes_no_cell_with_another() -> None:
     endpoint = {
         "default": "ipc",

@@ -14,6 +14,7 @@ from hopmeter.report.tables.run_tables import run_tables
 from hopmeter.report.tables.security import security_sentences, security_tables
 from tests.report.rows import cell, run_of
 
+FLOOR = cell("shm", 5.0, installable=False)
 NAMES = ("times_unsecured", "cpu_times_unsecured")
 
 
@@ -67,3 +68,13 @@ def test_unknown_and_negative_costs_are_shown(ratio: tuple[float | None, ...]) -
 def test_a_run_without_encryption_has_no_such_table() -> None:
     found = run_of(cell("nng", 20.0), cell("zeromq", 21.0))
     assert security_tables([found]) == [] and len(run_tables(found)) == 1
+
+
+def test_a_ranking_follows_only_if_it_has_other_rows() -> None:
+    found = run(2.0, 1.5, 2.5)
+    assert [table.label.startswith("What security costs") for table in run_tables(found)] == [True]
+    (group,) = groups([found])
+    assert not [section for section in page([found]).sections if section.id == group.id and section.tables]
+    assert len(run_tables(run_of(cell("nng", 20.0, floor="c2"), encrypted_row("nng", "c0", 2.0, 1.5, 2.5), FLOOR))) == 1
+    more = run_of(cell("nng", 20.0), cell("zeromq", 21.0), encrypted_row("nng", "c0", 2.0, 1.5, 2.5))
+    assert [table.label.startswith("What security costs") for table in run_tables(more)] == [True, False]

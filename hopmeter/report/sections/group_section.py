@@ -9,6 +9,7 @@ from hopmeter.analysis.results.groups import Group
 from hopmeter.report.sections import process_section, why_slow
 from hopmeter.report.sections.section import Section
 from hopmeter.report.tables.run_tables import group_table
+from hopmeter.report.tables.security import is_covered
 from hopmeter.report.words.workload_words import is_whole
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 def section(group: Group, figures: Sequence[Figure], in_answer: bool = False) -> Section:
     """Return the section of a group. If `in_answer` is set, omit the sentences that the page's answer already
     contains."""
-    table = group_table(group, in_answer)
+    table, covered = group_table(group, in_answer), is_covered(group)
     return Section(
         table.label,
-        sentences=[] if group.has_sides else table.sentences,
+        sentences=[] if group.has_sides or covered else table.sentences,
         chips=table.chips,
-        tables=[table],
+        tables=[] if covered else [table],
         parts=[*process_section.sections(group), *([] if is_whole(group) else why_slow.sections(group))],
         figures=figures,
         id=group.id,

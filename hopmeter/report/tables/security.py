@@ -38,6 +38,15 @@ def security_sentences(runs: Sequence[Run]) -> list[str]:
     return [_sentence(group) for group in _compared_groups(runs)]
 
 
+def is_covered(group: Group) -> bool:
+    """Return whether the table of the cost of encryption contains all choices of a group, which excludes floors and
+    references. A ranking of such a group would compare transports with each other, which is not the question of the
+    run."""
+    encrypted = _encrypted_rows(group)
+    shown = {id(row) for pair in encrypted for row in (pair, _plain(group, pair))}
+    return bool(encrypted) and shown >= set(map(id, group.choices))
+
+
 def _compared_groups(runs: Iterable[Run]) -> list[Group]:
     return [group for group in groups(list(runs)) if _encrypted_rows(group)]
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "hopmeter/credentials.hpp"
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/host_port.hpp"
 #include "hopmeter/resource.hpp"
@@ -16,6 +17,8 @@ using Reply = Resource<redisReply, freeReplyObject>;
 class Connection {
  public:
   explicit Connection(const Setup& setup) {
+    if (uses_tls(setup))
+      throw Error("hiredis 0.14 has no TLS", "leave security = \"off\", or measure TLS in Rust or Python");
     const auto addresses = setup.broker();
     const auto space = addresses.find(' ');
     const auto broker = BrokerAddress::parse(addresses.substr(0, space));

@@ -9,8 +9,14 @@ import redis.asyncio
 
 from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Link, Setup, Take
+from hopmeter.node.credentials import connection_kind, credential, uses_tls
 
 from . import asyncio_ends, streams
+
+
+def tls_options(setup: Setup) -> dict[str, Any]:
+    """Return the arguments of an encrypted connection, which trusts only brokers with a certificate of this trial."""
+    return {"ssl": True, "ssl_ca_certs": str(credential(setup, "ca.pem")), "ssl_check_hostname": True}
 
 
 class Publisher:
@@ -63,8 +69,9 @@ class Transport(BaseTransport):
         super().__init__(setup)
         self._tcp, self._unix = setup.broker.split(" ")
         self._is_unix = self.settings["endpoint"] == "unix"
+        self._tls = tls_options(setup) if uses_tls(setup) else {}
         stream = "a stream of " if self.settings["durable"] else ""
-        self.path = f"{'Unix socket' if self._is_unix else 'TCP'} through {stream}redis-server"
+        self.path = f"{'Unix socket' if self._is_unix else connection_kind(setup)} through {stream}redis-server"
 
     @property
     def _connection(self) -> dict[str, Any]:
@@ -75,7 +82,7 @@ class Transport(BaseTransport):
         if self._is_unix:
             return {"unix_socket_path": self._unix, **known}
         host, _, port = place.partition(":")
-        return {"host": host, "port": int(port), **known}
+        return {"host": host, "port": int(port), **known, **self._tls}
 
     def publisher(self, link: Link) -> Closable:
         if link.wait == "callback":

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hopmeter_instrument::prelude::*;
-use redis::{Connection, PubSub};
+use redis::{Client, Connection, PubSub, TlsCertificates};
 
 use streams::{StreamReader, StreamWriter, Streams};
 
+const PARSING: &str = "parsing the address of redis-server";
+
 struct Redis {
-    client: redis::Client,
+    client: Client,
     path: String,
     /// The settings of the streams, if the broker stores messages.
     streams: Option<Streams>,
@@ -25,22 +27,30 @@ impl Redis {
         let (tcp, unix) =
             setup.broker.split_once(' ').ok_or_else(|| Error::new("the broker's address is incomplete"))?;
         let is_unix = setup.setting::<String>("endpoint")? == "unix";
+        let is_secure = setup.uses_tls()?;
         let credentials = tcp.rsplit_once('@').and_then(|(credentials, _)| credentials.split_once(':'));
         let place = match credentials {
+            _ if is_secure => format!("rediss://{tcp}"),
             _ if !is_unix => format!("redis://{tcp}"),
             Some((user, password)) => format!("redis+unix://{unix}?user={user}&pass={password}"),
             None => format!("redis+unix://{unix}"),
         };
-        let client = redis::Client::open(place.as_str()).context("parsing the address of redis-server")?;
+        let client = if is_secure { secure_client(setup, place)? } else { Client::open(place).context(PARSING)? };
         let streams = if setup.setting("durable")? { Some(Streams::new(setup)?) } else { None };
-        let (socket, stream) =
-            (if is_unix { "Unix socket" } else { "TCP" }, if streams.is_some() { "a stream of " } else { "" });
+        let socket = if is_unix { "Unix socket" } else { setup.connection_kind()? };
+        let stream = if streams.is_some() { "a stream of " } else { "" };
         Ok(Arc::new(Self { client, path: format!("{socket} through {stream}redis-server"), streams }))
     }
 
     fn connect(&self) -> Result<Connection> {
         self.client.get_connection().context("connecting to redis-server")
     }
+}
+
+/// Returns a client that encrypts its connections, and trusts only brokers with a certificate of this trial.
+fn secure_client(setup: &Setup, place: String) -> Result<Client> {
+    let trusted = TlsCertificates { client_tls: None, root_cert: Some(setup.read_credential("ca.pem")?) };
+    Client::build_with_tls(place, trusted).context(PARSING)
 }
 
 impl Transport for Redis {
