@@ -4,6 +4,7 @@
 #include "body.hpp"
 #include "hopmeter/blocking_calls.hpp"
 #include "hopmeter/called_server.hpp"
+#include "hopmeter/credentials.hpp"
 #include "hopmeter/host_port.hpp"
 #include "hopmeter/transport_of.hpp"
 
@@ -22,9 +23,26 @@ struct Options {
       : setup(setup),
         is_json(setup.setting<std::string>("body") == "json"),
         keep_alive(setup.setting<bool>("keep_alive")),
+        is_secure(hopmeter::uses_tls(setup)),
         no_delay(setup.setting<std::string>("tcp_nodelay")) {}
 
   const char* content_type() const { return is_json ? "application/json" : "application/octet-stream"; }
+
+  std::unique_ptr<httplib::Server> server() const {
+    if (!is_secure) return std::make_unique<httplib::Server>();
+    const auto certificate = hopmeter::credential(setup, "server.pem"), key = hopmeter::credential(setup, "server.key");
+    auto server = std::make_unique<httplib::SSLServer>(certificate.c_str(), key.c_str());
+    if (!server->is_valid()) throw hopmeter::Error("reading the certificate " + certificate);
+    return server;
+  }
+
+  /// Returns a client of the server at an address. If the connection uses TLS, the client verifies the server's
+  /// certificate.
+  httplib::Client client(const std::string& address) const {
+    httplib::Client client((is_secure ? "https://" : "http://") + address);
+    if (is_secure) client.set_ca_cert_path(hopmeter::credential(setup, "ca.pem").c_str());
+    return client;
+  }
 
   /// Sets TCP_NODELAY of a client or a server, unless the library decides.
   void set_no_delay(auto& end) const {
@@ -32,7 +50,7 @@ struct Options {
   }
 
   hopmeter::Setup setup;
-  bool is_json, keep_alive;
+  bool is_json, keep_alive, is_secure;
   std::string no_delay;
 };
 
@@ -54,20 +72,20 @@ class Answer final : public hopmeter::Replier {
 
 class CallServer final : public hopmeter::CalledServer {
  public:
-  CallServer(const Options& options, const Link& link) : CalledServer(link), options_(options) {
-    options.set_no_delay(server_);
-    server_.set_keep_alive_max_count(options.setup.setting<std::size_t>("requests_per_connection"));
-    server_.set_payload_max_length(link.frame_bytes / 3 * 4 + margin_bytes);  // room for base64
-    server_.Post("/" + link.name, [this](const auto& request, auto& response) { respond(request, response); });
-    port_ = server_.bind_to_any_port(options.setup.bind());
+  CallServer(const Options& options, const Link& link) : CalledServer(link), options_(options), server_(options.server()) {
+    options.set_no_delay(*server_);
+    server_->set_keep_alive_max_count(options.setup.setting<std::size_t>("requests_per_connection"));
+    server_->set_payload_max_length(link.frame_bytes / 3 * 4 + margin_bytes);  // room for base64
+    server_->Post("/" + link.name, [this](const auto& request, auto& response) { respond(request, response); });
+    port_ = server_->bind_to_any_port(options.setup.bind());
     if (port_ < 0) throw hopmeter::Error("binding a port of " + options.setup.bind());
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();  // the library cannot stop a server that does not run yet
+    thread_ = std::thread([this] { server_->listen_after_bind(); });
+    while (!server_->is_running()) std::this_thread::yield();  // the library cannot stop a server that does not run yet
   }
 
   ~CallServer() override {
     close();
-    server_.stop();
+    server_->stop();
     thread_.join();
   }
 
@@ -90,7 +108,7 @@ class CallServer final : public hopmeter::CalledServer {
   }
 
   const Options& options_;
-  httplib::Server server_;
+  std::unique_ptr<httplib::Server> server_;
   int port_ = -1;
   std::thread thread_;
 };
@@ -99,7 +117,7 @@ class CallClient final : public hopmeter::Client {
  public:
   CallClient(const Options& options, const Link& link)
       : options_(options),
-        client_("http://" + link.address),
+        client_(options.client(link.address)),
         calls_([this, path = "/" + link.name](const std::string& request) { return call(path, request); },
                [this] { client_.stop(); }) {
     client_.set_keep_alive(options.keep_alive);
@@ -137,7 +155,10 @@ class Http final : public hopmeter::TransportOf<Options, CallServer, CallClient>
 
   static std::string version() { return "cpp-httplib " CPPHTTPLIB_VERSION; }
 
-  hopmeter::Facts facts() override { return {{"path", "HTTP/1.1 over TCP on " + shared_.setup.network_device()}}; }
+  hopmeter::Facts facts() override {
+    const std::string above = shared_.is_secure ? "TLS over " : "";
+    return {{"path", "HTTP/1.1 over " + above + "TCP on " + shared_.setup.network_device()}};
+  }
 };
 
 }  // namespace

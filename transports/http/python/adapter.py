@@ -15,10 +15,25 @@ from fastapi import FastAPI
 
 from hopmeter.node.calls import BlockingCalls, CalledServer, Parts, ReplyQueue
 from hopmeter.node.contract import Fill, Link, Setup, network_device
+from hopmeter.node.credentials import client_context, credential, uses_tls
 from hopmeter.node.event_loop import EventLoop
 from hopmeter.node.handover import CallbackTransport, opens
 
 from .bodies import KINDS, add_route
+
+
+def certificates(setup: Setup) -> dict[str, Any]:
+    """Return uvicorn's arguments for encrypted connections. Return an empty dict without encryption."""
+    if not uses_tls(setup):
+        return {}
+    return {"ssl_certfile": credential(setup, "server.pem"), "ssl_keyfile": credential(setup, "server.key")}
+
+
+def client_options(transport: Transport) -> dict[str, Any]:
+    """Return the arguments of httpx's clients. With TLS, clients trust only servers with a certificate of this
+    trial."""
+    trusted = client_context(transport.setup)
+    return {"headers": transport.headers, "trust_env": False, **({"verify": trusted} if trusted else {})}
 
 
 class Server(CalledServer):
@@ -32,8 +47,9 @@ class Server(CalledServer):
         self.address = f"{transport.setup.advertised}:{listener.getsockname()[1]}"
         loop, parser = transport.settings["loop"], transport.settings["parser"]
         # Closing does not wait for a client that stays connected.
-        config = uvicorn.Config(app, loop=loop, http=parser, log_level="error", timeout_graceful_shutdown=1)
-        self._server, self._listener = uvicorn.Server(config), listener
+        given = {"log_level": "error", "timeout_graceful_shutdown": 1, **certificates(transport.setup)}
+        self._server = uvicorn.Server(uvicorn.Config(app, loop=loop, http=parser, **given))
+        self._listener = listener
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]})
         self._thread.start()
 
@@ -49,8 +65,8 @@ class Client(BlockingCalls):
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._kind = transport.kind
-        self._url = f"http://{link.address}/{link.name}"
-        self._client = httpx.Client(headers=transport.headers, trust_env=False)
+        self._url = f"{transport.scheme}://{link.address}/{link.name}"
+        self._client = httpx.Client(**client_options(transport))
         super().__init__(self._kind.write, self._post)
 
     def _post(self, request: Any) -> Parts | None:
@@ -73,9 +89,9 @@ class AsyncClient(ReplyQueue):
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__()
         self._kind = transport.kind
-        self._url = f"http://{link.address}/{link.name}"
+        self._url = f"{transport.scheme}://{link.address}/{link.name}"
         self._loop = EventLoop()
-        self._client = httpx.AsyncClient(headers=transport.headers, trust_env=False)
+        self._client = httpx.AsyncClient(**client_options(transport))
 
     def start(self, payload_bytes: int, fill: Fill) -> bool:
         self._loop.start(self._post(self._kind.write(payload_bytes, fill)))
@@ -105,7 +121,8 @@ class Transport(CallbackTransport):
         super().__init__(setup)
         self.kind = KINDS[self.settings["body"]]
         self.headers = {} if self.settings["keep_alive"] else {"Connection": "close"}
-        self.path = f"HTTP/1.1 over TCP on {network_device(setup)}"
+        self.scheme = "https" if uses_tls(setup) else "http"
+        self.path = f"HTTP/1.1 over {'TLS over ' if uses_tls(setup) else ''}TCP on {network_device(setup)}"
 
     @staticmethod
     def version() -> str:

@@ -20,8 +20,6 @@ void demand(int code, const std::string& doing) {
   if (code != MOSQ_ERR_SUCCESS) throw Error(doing + ": " + mosquitto_strerror(code));
 }
 
-bool is_secure(const Setup& setup) { return setup.setting<std::string>("security") == "tls"; }
-
 /// A link end of any kind, with its own connection. `loop` handles the connection until `start_thread` starts a thread
 /// of libmosquitto. The thread writes bytes that the socket does not accept immediately, and sends acknowledgements.
 class End final : public Publisher, public Subscriber, public Subscription {
@@ -37,7 +35,7 @@ class End final : public Publisher, public Subscriber, public Subscription {
       const auto* bytes = static_cast<const std::byte*>(message->payload);
       static_cast<End*>(self)->take_(Received::split({bytes, static_cast<std::size_t>(message->payloadlen)}));
     });
-    if (is_secure(setup)) {
+    if (uses_tls(setup)) {
       const auto authority = credential(setup, "ca.pem");
       demand(mosquitto_tls_set(handle(), authority.c_str(), nullptr, nullptr, nullptr, nullptr), "setting up TLS");
     }
@@ -141,7 +139,7 @@ class Mqtt final : public Transport {
     end->start_thread();
     return end;
   }
-  Facts facts() override { return {{"path", is_secure(setup_) ? "TLS through mosquitto" : "TCP through mosquitto"}}; }
+  Facts facts() override { return {{"path", connection_kind(setup_) + " through mosquitto"}}; }
 
  private:
   Setup setup_;

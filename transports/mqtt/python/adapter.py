@@ -10,7 +10,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, AdapterError, Fill, Link, Setup, Take
-from hopmeter.node.credentials import credential
+from hopmeter.node.credentials import connection_kind, credential, uses_tls
 
 KEEP_ALIVE_S = 600
 
@@ -98,8 +98,7 @@ class Transport(BaseTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._is_secure = self.settings["security"] == "tls"
-        self.path = f"{'TLS' if self._is_secure else 'TCP'} through mosquitto"
+        self.path = f"{connection_kind(setup)} through mosquitto"
         self._qos = self.settings["qos"]
 
     def _connect(self) -> Client:
@@ -110,7 +109,7 @@ class Transport(BaseTransport):
         credentials, _, place = self.setup.broker.rpartition("@")
         if credentials:
             client.username_pw_set(*credentials.split(":"))
-        if self._is_secure:
+        if uses_tls(self.setup):
             client.tls_set(str(credential(self.setup, "ca.pem")))
         host, _, port = place.partition(":")
         demand(client.connect(host, int(port), KEEP_ALIVE_S), "connecting to mosquitto")

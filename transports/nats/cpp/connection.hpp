@@ -22,8 +22,6 @@ inline void demand(natsStatus status, const std::string& doing, const std::strin
   if (status != NATS_OK) throw Error(doing + ": " + natsStatus_GetText(status), remedy);
 }
 
-inline bool is_secure(const Setup& setup) { return setup.setting<std::string>("security") == "tls"; }
-
 /// The connection to the broker, which all link ends of the process share.
 class Connection {
  public:
@@ -34,7 +32,7 @@ class Connection {
     demand(natsOptions_SetURL(raw, ("nats://" + setup.broker()).c_str()), "naming nats-server");
     // Send published messages immediately, instead of with the next batch.
     demand(natsOptions_SetSendAsap(raw, true), "requesting that messages are sent immediately");
-    if (is_secure(setup)) {
+    if (uses_tls(setup)) {
       demand(natsOptions_SetSecure(raw, true), "setting up TLS");
       demand(natsOptions_LoadCATrustedCertificates(raw, credential(setup, "ca.pem").c_str()), "trusting ca.pem");
       // The library compares only host names with the certificate, not addresses. Every certificate names localhost.

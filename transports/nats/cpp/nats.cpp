@@ -137,7 +137,7 @@ class Nats final : public TransportOf<Connection, Pub, Inbox, Responder, Request
     return call_for_each(shared_, link.name, std::move(call));
   }
   Facts facts() override {
-    const std::string below = is_secure(shared_.setup()) ? "TLS" : "TCP";
+    const auto below = connection_kind(shared_.setup());
     return {{"path", below + " through " + (is_durable_ ? "a stream of nats-server" : "nats-server")}};
   }
 

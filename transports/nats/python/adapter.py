@@ -16,6 +16,7 @@ from nats.aio.subscription import Subscription
 
 from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import HEADER_BYTES, Closable, Fill, Handle, Link, Setup, Take
+from hopmeter.node.credentials import connection_kind
 
 from . import asyncio_ends, jetstream
 from .connecting import connect
@@ -131,8 +132,7 @@ class Transport(BaseTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        below = "TLS" if self.settings["security"] == "tls" else "TCP"
-        self.path = f"{below} through {'a stream of ' if self.settings['durable'] else ''}nats-server"
+        self.path = f"{connection_kind(setup)} through {'a stream of ' if self.settings['durable'] else ''}nats-server"
 
     def publisher(self, link: Link) -> Closable:
         has_loop = link.wait == "callback"

@@ -10,15 +10,13 @@ import nats
 from nats.aio.client import Client
 
 from hopmeter.node.contract import Setup
-from hopmeter.node.credentials import credential
+from hopmeter.node.credentials import client_context
 
 
 async def connect(setup: Setup) -> Client:
     """Return a new connection. With TLS, the client trusts only brokers with a certificate of this trial."""
-    more: dict[str, Any] = {}
-    if setup.settings["security"] == "tls":
-        trusted = ssl.create_default_context(cafile=str(credential(setup, "ca.pem")))
-        more = {"tls": trusted, "error_cb": _report_error}
+    trusted = client_context(setup)
+    more: dict[str, Any] = {"tls": trusted, "error_cb": _report_error} if trusted else {}
     return await nats.connect(f"nats://{setup.broker}", pending_size=1 << 28, **more)
 
 

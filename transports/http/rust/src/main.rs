@@ -2,7 +2,9 @@
 //! and replies.
 
 mod bodies;
+mod listener;
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +12,18 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
-use axum::serve::ListenerExt;
+use axum::serve::{Listener, ListenerExt};
 use hopmeter_instrument::prelude::*;
 use hopmeter_tokio::Runtime;
 use hopmeter_tokio::calls::{Calls, QueuedServer};
 use reqwest::header::CONNECTION;
+use rustls::{ClientConfig, ServerConfig};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use bodies::{Body, Timing};
+use listener::TlsListener;
 
 /// The number of bytes that JSON adds to a payload in base64, with a margin.
 const MARGIN_BYTES: usize = 4096;
@@ -32,6 +36,8 @@ struct Http {
     is_http2: bool,
     /// Whether Nagle's algorithm is off. `None` keeps the library's default.
     no_delay: Option<bool>,
+    /// The TLS configurations of clients and servers, if connections are encrypted.
+    tls: Option<(ClientConfig, ServerConfig)>,
 }
 
 impl Http {
@@ -48,6 +54,7 @@ impl Http {
             keep_alive: setup.setting("keep_alive")?,
             is_http2: setup.setting::<String>("version")? == "2",
             no_delay,
+            tls: hopmeter_tls::client(setup)?.zip(hopmeter_tls::server(setup)?),
         }))
     }
 
@@ -58,7 +65,19 @@ impl Http {
         let (sender, requests) = mpsc::unbounded_channel();
         let limit = DefaultBodyLimit::max(link.frame_bytes / 3 * 4 + MARGIN_BYTES); // room for base64
         let app = Router::new().route(&format!("/{}", link.name), B::route()).layer(limit).with_state(sender);
-        let bound = RunningServer::start(self.runtime.clone(), listener, app, self.no_delay);
+        let no_delay = self.no_delay;
+        let listener = listener.tap_io(move |connection| {
+            if let Some(no_delay) = no_delay {
+                drop(connection.set_nodelay(no_delay)); // fails only if the connection has ended
+            }
+        });
+        let bound = match &self.tls {
+            None => RunningServer::start(self.runtime.clone(), listener, app),
+            Some((_, config)) => {
+                let listener = TlsListener::start(listener, config.clone()).context("accepting TLS connections")?;
+                RunningServer::start(self.runtime.clone(), listener, app)
+            }
+        };
         let address = format!("{}:{port}", self.setup.advertised);
         Ok(Box::new(QueuedServer { requests, bound, address, runtime: self.runtime.clone() }))
     }
@@ -69,8 +88,12 @@ impl Http {
         if let Some(no_delay) = self.no_delay {
             client = client.tcp_nodelay(no_delay);
         }
-        let client = client.build().context("preparing a client of reqwest")?;
-        let url = format!("http://{}/{}", link.address, link.name);
+        let (scheme, config) = match &self.tls {
+            None => ("http", hopmeter_tls::trusting_nobody()?),
+            Some((config, _)) => ("https", config.clone()),
+        };
+        let client = client.tls_backend_preconfigured(config).build().context("preparing a client of reqwest")?;
+        let url = format!("{scheme}://{}/{}", link.address, link.name);
         Ok(Box::new(CallClient::<B> {
             calls: Calls::new(self.runtime.clone()),
             client,
@@ -91,7 +114,8 @@ impl Transport for Http {
 
     fn facts(&self) -> Vec<(String, String)> {
         let version = if self.is_http2 { "HTTP/2" } else { "HTTP/1.1" };
-        vec![("path".into(), format!("{version} over TCP on {}", self.setup.network_device()))]
+        let above = if self.tls.is_some() { "TLS over " } else { "" };
+        vec![("path".into(), format!("{version} over {above}TCP on {}", self.setup.network_device()))]
     }
 }
 
@@ -129,13 +153,8 @@ struct RunningServer {
 }
 
 impl RunningServer {
-    fn start(runtime: Runtime, listener: TcpListener, app: Router, no_delay: Option<bool>) -> Self {
+    fn start<L: Listener<Addr = SocketAddr>>(runtime: Runtime, listener: L, app: Router) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
-        let listener = listener.tap_io(move |connection| {
-            if let Some(no_delay) = no_delay {
-                drop(connection.set_nodelay(no_delay)); // fails only if the connection has ended
-            }
-        });
         let serving = axum::serve(listener, app).with_graceful_shutdown(async move { drop(stopped.await) });
         let task = runtime.spawn(async move { serving.await });
         Self { runtime, stop: Some(stop), task: Some(task) }

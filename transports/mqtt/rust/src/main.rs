@@ -1,8 +1,6 @@
 //! The adapter for MQTT, with rumqttc: messages are published on topics and pass through a broker. `../README.md`
 //! describes the wire format.
 
-mod tls;
-
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +36,12 @@ impl Mqtt {
             1 => QoS::AtLeastOnce,
             _ => QoS::ExactlyOnce,
         };
-        Ok(Arc::new(Self { setup: setup.clone(), tls: tls::read(setup)?, qos, receivers: AtomicU64::new(0) }))
+        Ok(Arc::new(Self {
+            setup: setup.clone(),
+            tls: hopmeter_tls::client(setup)?.map(Into::into),
+            qos,
+            receivers: AtomicU64::new(0),
+        }))
     }
 
     /// Creates a connection for one link end, which is idle until polled.
@@ -85,7 +88,7 @@ impl Transport for Mqtt {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        let below = if self.tls.is_some() { "TLS" } else { "TCP" };
+        let below = self.setup.connection_kind().unwrap_or_default();
         vec![("path".into(), format!("{below} through mosquitto"))]
     }
 }

@@ -23,7 +23,8 @@ use topics::{TopicPublisher, TopicSubscriber};
 struct Nats {
     runtime: Runtime,
     connection: Connection,
-    is_secure: bool,
+    /// `TCP` or `TLS`.
+    connection_kind: &'static str,
     /// The streams of the links, if the broker stores messages.
     streams: Option<Streams>,
 }
@@ -38,8 +39,7 @@ impl Nats {
         let options = credentials.map_or_else(ConnectOptions::new, |(user, password)| {
             ConnectOptions::with_user_and_password(user.into(), password.into())
         });
-        let is_secure = setup.setting::<String>("security")? == "tls";
-        let options = if is_secure {
+        let options = if setup.uses_tls()? {
             options.require_tls(true).add_root_certificates(setup.credential("ca.pem"))
         } else {
             options
@@ -48,7 +48,7 @@ impl Nats {
         let connection = runtime.block_on(connecting).context(format!("connecting to nats-server at {place}"))?;
         let is_durable = setup.setting("durable")?;
         let streams = if is_durable { Some(Streams::open(&runtime, &connection, setup)?) } else { None };
-        Ok(Arc::new(Self { runtime, connection, is_secure, streams }))
+        Ok(Arc::new(Self { runtime, connection, connection_kind: setup.connection_kind()?, streams }))
     }
 
     fn open_receiver(&self, subject: String, wait: Wait) -> Result<TopicSubscriber> {
@@ -100,7 +100,7 @@ impl Transport for Nats {
     fn facts(&self) -> Vec<(String, String)> {
         let server = self.connection.server_info();
         let stream = if self.streams.is_some() { "a stream of " } else { "" };
-        let below = if self.is_secure { "TLS" } else { "TCP" };
+        let below = self.connection_kind;
         vec![("path".into(), format!("{below} through {stream}nats-server {}", server.version))]
     }
 }
