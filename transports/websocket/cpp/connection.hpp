@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "hopmeter/hopmeter.hpp"
-#include "patient_socket.hpp"
+#include "layer.hpp"
 
 /// A complete message.
 using Message = std::span<const std::byte>;
@@ -24,7 +24,10 @@ struct Options {
 
 class Connection final : public hopmeter::Replier, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(PlainSocket socket, const Options& options, std::size_t frame_bytes) : socket_(std::move(socket)) {
+  /// The connection is encrypted if `tls` is not null.
+  Connection(PlainSocket socket, const std::shared_ptr<net::ssl::context>& tls, const Options& options,
+             std::size_t frame_bytes)
+      : socket_(std::move(socket), tls) {
     socket_.binary(true);
     socket_.read_message_max(frame_bytes);
     socket_.write_buffer_bytes(options.write_buffer);
@@ -32,13 +35,20 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
     socket_.set_option(options.deflate);
   }
 
-  void connect(const std::string& host, const std::string& target) { socket_.handshake(host, target); }
-  void accept() { socket_.accept(); }
+  /// Completes the handshakes with a server at an address, which is a host with or without a port.
+  void connect(const std::string& address, const std::string& target) {
+    socket_.next_layer().connect(address.substr(0, address.rfind(':')));
+    socket_.handshake(address, target);
+  }
+  void accept() {
+    socket_.next_layer().accept();
+    socket_.accept();
+  }
 
   /// Whether the peer has disconnected.
   bool has_ended() const noexcept { return has_ended_; }
   /// Sends as many unsent bytes as possible, and returns whether the peer has accepted all messages.
-  bool is_ready() { return socket_.next_layer().flush(); }
+  bool is_ready() { return patient().flush(); }
 
   /// Sends a message. The io_context later sends the unsent bytes of a slow peer. A message to a disconnected peer is
   /// lost.
@@ -74,13 +84,15 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
   Message message() const { return {static_cast<const std::byte*>(buffer_.cdata().data()), buffer_.size()}; }
 
  private:
+  PatientSocket& patient() { return socket_.next_layer().next_layer(); }
+
   void flush_later() {
-    socket_.next_layer().async_wait(PlainSocket::wait_write, [self = shared_from_this()](error_code failure) {
+    patient().async_wait(PlainSocket::wait_write, [self = shared_from_this()](error_code failure) {
       if (!failure && !self->is_ready()) self->flush_later();
     });
   }
 
-  beast::websocket::stream<PatientSocket> socket_;
+  beast::websocket::stream<Layer> socket_;
   beast::flat_buffer buffer_;
   hopmeter::Draft draft_;
   bool has_ended_ = false;
@@ -135,7 +147,7 @@ class Inbox {
   static void require_farewell(error_code failure) {
     for (const auto& gone : {error_code(beast::websocket::error::closed), error_code(net::error::eof),
                              error_code(net::error::connection_reset), error_code(net::error::broken_pipe),
-                             error_code(net::error::operation_aborted)})
+                             error_code(net::error::operation_aborted), error_code(net::ssl::error::stream_truncated)})
       if (failure == gone) return;
     throw hopmeter::Error("receiving a message: " + failure.message());
   }

@@ -12,7 +12,7 @@
 /// The state that all link ends of the process share.
 struct Endpoint {
   explicit Endpoint(const hopmeter::Setup& setup)
-      : setup(setup), is_unix(setup.setting<std::string>("endpoint") == "unix"), options(setup) {}
+      : setup(setup), is_unix(setup.setting<std::string>("endpoint") == "unix"), options(setup), encryption(setup) {}
 
   using Address = net::generic::stream_protocol::endpoint;
 
@@ -34,16 +34,18 @@ struct Endpoint {
       socket.connect(tcp(host, port));
     }
     set_options(socket);
-    auto connection = std::make_shared<Connection>(std::move(socket), options, link.frame_bytes);
+    auto connection = std::make_shared<Connection>(std::move(socket), encryption.client, options, link.frame_bytes);
     connection->connect(is_unix ? "localhost" : link.address, "/" + link.name);
     return connection;
   } catch (const boost::system::system_error&) {
-    std::throw_with_nested(hopmeter::Error("opening the WebSocket ws://" + link.address + "/" + link.name));
+    const std::string scheme = encryption.is_on() ? "wss://" : "ws://";
+    std::throw_with_nested(hopmeter::Error("opening the WebSocket " + scheme + link.address + "/" + link.name));
   }
 
   hopmeter::Setup setup;
   bool is_unix;
   Options options;
+  Encryption encryption;
 };
 
 /// Accepts connections on its own thread, until the acceptor is destroyed.
@@ -111,7 +113,8 @@ class Acceptor {
   /// Disconnects a peer that fails the handshake.
   void greet(PlainSocket socket) try {
     endpoint_.set_options(socket);
-    auto connection = std::make_shared<Connection>(std::move(socket), endpoint_.options, frame_bytes_);
+    auto connection = std::make_shared<Connection>(std::move(socket), endpoint_.encryption.server, endpoint_.options,
+                                                   frame_bytes_);
     connection->accept();
     admit_(std::move(connection));
   } catch (const boost::system::system_error&) {

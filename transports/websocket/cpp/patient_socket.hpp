@@ -74,14 +74,3 @@ class PatientSocket final : public PlainSocket {
   std::mutex mutex_;
   beast::flat_buffer backlog_;
 };
-
-// Beast closes the layer below a WebSocket with these functions, because Beast's own functions accept only Beast's
-// socket type.
-inline void teardown(beast::role_type role, PatientSocket& socket, error_code& failure) {
-  beast::websocket::teardown(role, static_cast<PlainSocket&>(socket), failure);
-}
-
-template <class Handler>
-void async_teardown(beast::role_type role, PatientSocket& socket, Handler&& handler) {
-  beast::websocket::async_teardown(role, static_cast<PlainSocket&>(socket), std::forward<Handler>(handler));
-}

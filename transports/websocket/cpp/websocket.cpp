@@ -123,7 +123,8 @@ class WebSocket final : public Ends {
   }
 
   Facts facts() override {
-    return {{"path", shared_.is_unix ? "Unix sockets" : "TCP on " + shared_.setup.network_device()}};
+    const std::string above = shared_.encryption.is_on() ? "TLS over " : "";
+    return {{"path", above + (shared_.is_unix ? "Unix sockets" : "TCP on " + shared_.setup.network_device())}};
   }
 };
 

@@ -14,10 +14,12 @@ from websockets.sync.client import ClientConnection, connect
 
 from hopmeter.node.base import BaseTransport
 from hopmeter.node.contract import Closable, Link, Setup, Take, network_device
+from hopmeter.node.credentials import uses_tls
 
 from .calls import Client, Server
-from .connections import options
+from .connections import options, url_of
 from .patient import Listener, connect_to
+from .patient_tls import patient_client
 from .topics import Publisher, Subscriber
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ class Transport(BaseTransport):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._unix = self.settings["endpoint"] == "unix"
-        self.path = "Unix sockets" if self._unix else f"TCP on {network_device(setup)}"
+        below = "Unix sockets" if self._unix else f"TCP on {network_device(setup)}"
+        self.path = f"TLS over {below}" if uses_tls(setup) else below
 
     @staticmethod
     def version() -> str:
@@ -68,7 +71,6 @@ class Transport(BaseTransport):
 
     def _connection(self, link: Link) -> ClientConnection:
         made = connect_to(link.address, socket.AF_UNIX if self._unix else socket.AF_INET)
-        peer = "localhost" if self._unix else link.address
-        url = f"ws://{peer}/{link.name}"
-        opened: ClientConnection = connect(url, sock=made, proxy=None, **options(self.setup))
+        own = {"sock": made, "ssl": patient_client(self.setup), "proxy": None}
+        opened: ClientConnection = connect(url_of(self.setup, link), **own, **options(self.setup))
         return opened

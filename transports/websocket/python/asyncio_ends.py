@@ -16,9 +16,10 @@ from websockets.exceptions import ConnectionClosed
 from hopmeter.node.buffers import write_frame
 from hopmeter.node.calls import CalledServer, ReplyQueue
 from hopmeter.node.contract import Fill, Link, Setup, Take
+from hopmeter.node.credentials import client_context, server_context
 from hopmeter.node.event_loop import EventLoop, Outbox, Receiver, endpoint_loop
 
-from .connections import options
+from .connections import options, url_of
 
 
 class ListeningEnd:
@@ -35,7 +36,7 @@ class ListeningEnd:
     async def _listen(self, setup: Setup, handler: Callable[[ServerConnection], Awaitable[None]]) -> LibraryServer:
         if self._file is not None:
             return await unix_serve(handler, self._file, **options(setup))
-        return await serve(handler, setup.bind, 0, **options(setup))
+        return await serve(handler, setup.bind, 0, ssl=server_context(setup), **options(setup))
 
     async def _stop(self) -> None:
         self._server.close()
@@ -86,8 +87,8 @@ class ConnectingEnd:
     async def _connect(self, setup: Setup, link: Link) -> ClientConnection:
         given: dict[str, Any] = {"proxy": None, **options(setup)}
         if setup.settings["endpoint"] == "unix":
-            return await unix_connect(link.address, f"ws://localhost/{link.name}", **given)
-        return await connect(f"ws://{link.address}/{link.name}", **given)
+            return await unix_connect(link.address, url_of(setup, link), **given)
+        return await connect(url_of(setup, link), ssl=client_context(setup), **given)
 
     async def _receive(self) -> None:
         try:

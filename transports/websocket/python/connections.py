@@ -12,8 +12,10 @@ from websockets.sync.server import ServerConnection, serve
 
 from hopmeter.node.buffers import FrameBuffer
 from hopmeter.node.contract import Link, Setup
+from hopmeter.node.credentials import uses_tls
 
 from .patient import Listener, PatientSocket
+from .patient_tls import PatientTls, patient_server
 
 LONGEST_FAREWELL_S = 0.1  # a polled peer answers a close only in its next poll
 
@@ -30,10 +32,16 @@ def options(setup: Setup) -> dict[str, Any]:
     }
 
 
+def url_of(setup: Setup, link: Link) -> str:
+    """Return the URL of the link's listening end."""
+    host = "localhost" if setup.settings["endpoint"] == "unix" else link.address
+    return f"{'wss' if uses_tls(setup) else 'ws'}://{host}/{link.name}"
+
+
 def is_behind(connection: Connection) -> bool:
     """Whether the peer has not yet accepted the previous message."""
     made = connection.socket
-    return isinstance(made, PatientSocket) and bool(made.behind)
+    return isinstance(made, PatientSocket | PatientTls) and bool(made.behind)
 
 
 class ListeningEnd:
@@ -45,7 +53,7 @@ class ListeningEnd:
         self._file = listener.file
         self._outgoing = FrameBuffer(link.frame_bytes)  # reused, because the library copies each message
         self._joining: deque[ServerConnection] = deque()
-        self._server = serve(self._keep, sock=listener, **options(setup), **more)
+        self._server = serve(self._keep, sock=listener, ssl=patient_server(setup), **options(setup), **more)
         self._thread = threading.Thread(target=self._server.serve_forever, name="accept", daemon=True)
         self._thread.start()
 

@@ -10,6 +10,7 @@ use hopmeter_streams::endpoint::SocketFile;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{Connection, Limits};
+use crate::stream::Encryption;
 
 /// The accepted connections that the link end has not yet taken.
 pub struct Guests {
@@ -50,13 +51,13 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    pub fn open(listener: Listener, limits: Limits) -> Result<Self> {
+    pub fn open(listener: Listener, limits: Limits, encryption: Encryption) -> Result<Self> {
         let Listener { socket, address, file } = listener;
         let arrival = event()?;
         let own = rustix::io::dup(&arrival).context("duplicating an eventfd")?;
         let guests = Guests { connections: Vec::new(), arrival: own };
         // Disconnects a peer that fails the handshake.
-        let greet = move |connection| Ok(Connection::accept(connection, limits).ok());
+        let greet = move |socket| Ok(Connection::accept(encryption.accepted(socket)?, limits).ok());
         Ok(Self { address, arrival, attendant: Attendant::start(socket, guests, greet)?, _file: file })
     }
 

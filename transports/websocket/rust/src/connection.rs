@@ -1,21 +1,19 @@
-//! One WebSocket connection: tungstenite over a socket. Each call chooses whether the socket may block.
+//! One WebSocket connection: tungstenite over a socket or TLS. Each call chooses whether the socket may block.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use hopmeter_instrument::prelude::*;
-use hopmeter_streams::waiting::{ReceiveTimeout, wait_ready};
+use hopmeter_streams::waiting::ReceiveTimeout;
 use rustix::event::{PollFd, PollFlags};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tungstenite::error::{Error as Failure, ProtocolError};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
-/// The time limit of the opening handshake.
-const LONGEST_GREETING: Duration = Duration::from_secs(5);
+use crate::stream::Stream;
+
 /// How long a peer may accept no bytes of a partly sent message.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -48,19 +46,18 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn connect(socket: OwnedFd, url: &str, limits: Limits) -> Result<Self> {
-        let opened =
-            tungstenite::client::client_with_config(url, Stream::for_handshake(socket)?, Some(limits.config()));
+    pub fn connect(stream: Stream, url: &str, limits: Limits) -> Result<Self> {
+        let opened = tungstenite::client::client_with_config(url, stream, Some(limits.config()));
         Ok(Self::after_handshake(opened.context(format!("opening the WebSocket {url}"))?.0))
     }
 
-    pub fn accept(socket: OwnedFd, limits: Limits) -> Result<Self> {
-        let opened = tungstenite::accept_with_config(Stream::for_handshake(socket)?, Some(limits.config()));
+    pub fn accept(stream: Stream, limits: Limits) -> Result<Self> {
+        let opened = tungstenite::accept_with_config(stream, Some(limits.config()));
         Ok(Self::after_handshake(opened.context("accepting a WebSocket")?))
     }
 
     fn after_handshake(mut socket: WebSocket<Stream>) -> Self {
-        socket.get_mut().patience = Some(PATIENCE);
+        socket.get_mut().socket.patience = Some(PATIENCE);
         Self { socket, behind: false, ended: false, drained: false, timeout: ReceiveTimeout::default() }
     }
 
@@ -77,9 +74,9 @@ impl Connection {
 
     /// Sends the unsent bytes of a message without waiting.
     pub fn flush(&mut self) -> Result<()> {
-        let patience = self.socket.get_mut().patience.take();
+        let patience = self.socket.get_mut().socket.patience.take();
         let flushed = self.socket.flush();
-        self.socket.get_mut().patience = patience;
+        self.socket.get_mut().socket.patience = patience;
         self.note_outcome(flushed)
     }
 
@@ -97,9 +94,9 @@ impl Connection {
     /// in the socket until a message arrives.
     pub fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Bytes>> {
         if let Some(timeout) = timeout {
-            self.timeout.set(&self.socket.get_ref().socket, timeout)?;
+            self.timeout.set(&self.socket.get_ref().socket.raw, timeout)?;
         }
-        self.socket.get_mut().waits = timeout.is_some();
+        self.socket.get_mut().socket.waits = timeout.is_some();
         while !self.ended {
             match self.socket.read() {
                 Ok(Message::Binary(bytes)) => {
@@ -132,58 +129,13 @@ impl Connection {
     /// Returns the socket events for which the caller waits before it calls `receive` or `flush`.
     pub fn interest(&self) -> PollFd<'_> {
         let sends = if self.behind { PollFlags::OUT } else { PollFlags::empty() };
-        PollFd::from_borrowed_fd(self.socket.get_ref().socket.as_fd(), PollFlags::IN | sends)
+        PollFd::from_borrowed_fd(self.as_fd(), PollFlags::IN | sends)
     }
 }
 
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.get_ref().socket.as_fd()
-    }
-}
-
-/// The byte stream below the WebSocket protocol.
-struct Stream {
-    socket: OwnedFd,
-    /// Whether a read may sleep, at most for the time that `SO_RCVTIMEO` sets.
-    waits: bool,
-    /// How long a write waits until the socket accepts bytes.
-    patience: Option<Duration>,
-}
-
-impl Stream {
-    fn for_handshake(socket: OwnedFd) -> Result<Self> {
-        ReceiveTimeout::default().set(&socket, LONGEST_GREETING)?;
-        Ok(Self { socket, waits: true, patience: Some(LONGEST_GREETING) })
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let flags = if self.waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
-        match recv(&self.socket, into, flags) {
-            Ok((_, bytes)) => Ok(bytes),
-            // tungstenite would treat an interruption by a signal as the end of the stream.
-            Err(Errno::INTR) => Err(ErrorKind::WouldBlock.into()),
-            Err(cause) => Err(cause.into()),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let at_once = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        match (send(&self.socket, bytes, at_once), self.patience) {
-            (Err(Errno::AGAIN), Some(patience)) => {
-                wait_ready(&mut [PollFd::new(&self.socket, PollFlags::OUT)], patience).map_err(io::Error::other)?;
-                Ok(send(&self.socket, bytes, at_once)?)
-            }
-            (sent, _) => Ok(sent?),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.socket.get_ref().socket.raw.as_fd()
     }
 }
 

@@ -4,6 +4,7 @@
 mod acceptor;
 mod connection;
 mod rpc;
+mod stream;
 mod topics;
 
 use std::process::ExitCode;
@@ -15,10 +16,12 @@ use hopmeter_streams::Endpoint;
 use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Limits, Outgoing};
 use crate::rpc::{CallClient, CallServer};
+use crate::stream::Encryption;
 use crate::topics::{TopicPublisher, TopicSubscriber};
 
 struct WebSockets {
     endpoint: Endpoint,
+    encryption: Encryption,
     limits: Limits,
 }
 
@@ -30,18 +33,20 @@ impl WebSockets {
         }
         Ok(Self {
             endpoint: Endpoint::read(setup, "ws")?,
+            encryption: Encryption::read(setup)?,
             limits: Limits { frame_bytes: setup.largest_frame_bytes, read_buffer: setup.setting("read_buffer")? },
         })
     }
 
     fn acceptor(&self, link: &Link) -> Result<Acceptor> {
-        Acceptor::open(self.endpoint.listen(link)?, self.limits)
+        Acceptor::open(self.endpoint.listen(link)?, self.limits, self.encryption.clone())
     }
 
     fn connection(&self, link: &Link) -> Result<Connection> {
         let host = if self.endpoint.is_unix() { "localhost" } else { &link.address };
-        let url = format!("ws://{host}/{}", link.name);
-        Connection::connect(self.endpoint.connect(link)?, &url, self.limits)
+        let scheme = if self.encryption.is_on() { "wss" } else { "ws" };
+        let stream = self.encryption.connected(self.endpoint.connect(link)?, &link.address)?;
+        Connection::connect(stream, &format!("{scheme}://{host}/{}", link.name), self.limits)
     }
 }
 
@@ -65,7 +70,8 @@ impl Transport for WebSockets {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
-        vec![("path".into(), self.endpoint.path())]
+        let above = if self.encryption.is_on() { "TLS over " } else { "" };
+        vec![("path".into(), format!("{above}{}", self.endpoint.path()))]
     }
 }
 
