@@ -276,6 +276,14 @@ LIMITED = (
         cores=TOGETHER,
     ),
     Row(
+        "dbus",
+        "c++",
+        "bare",
+        Bare(Program("dbus.c", ("systemd",)), ("{broker}", *COMMON), "dbus"),
+        {**CALL, "wait": "block"},
+        cores=TOGETHER,
+    ),
+    Row(
         "rabbitmq",
         "c++",
         "bare",
