@@ -106,6 +106,16 @@ THRIFT = Program(
     idl="thrift/idl/hopmeter.thrift",
     generator=("thrift", "-out", "{made}", "--gen", "cpp:no_skeleton", "{idl}"),
 )
+CAPNPROTO = Program(
+    "capnproto.cpp",
+    modules=("capnp-rpc",),
+    idl="capnproto/idl/hopmeter.capnp",
+    generator=(
+        "sh",
+        "-c",
+        "capnp compile -oc++:{made} --src-prefix={of} {idl} && mv {made}/hopmeter.capnp.c++ {made}/hopmeter.capnp.cc",
+    ),
+)
 FASTDDS = Program(
     "fastdds.cpp",
     ("fastrtps", "fastcdr"),
@@ -158,6 +168,15 @@ def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
     axes = {**CALL, **wait}
     limited = Row("thrift", "c++", "bare", alike, axes, settings, most_us=15.5)
     return limited, Row("thrift", "c++", "bare, plainest", plain, axes, settings, None, sizes=(64,))
+
+
+def _capnproto() -> tuple[Row, Row]:
+    # The limit applies to the bare program that calls from a thread other than that of its event loop, as a node does.
+    alike, plain = (Bare(CAPNPROTO, ("{port}", *COMMON, way)) for way in ("alike", "plain"))
+    axes: Axes = {**CALL, "wait": "callback"}
+    return Row("capnproto", "c++", "bare", alike, axes), Row(
+        "capnproto", "c++", "bare, plainest", plain, axes, limit=None
+    )
 
 
 def _pipes() -> tuple[Row, Row]:
@@ -325,6 +344,7 @@ LIMITED = (
     *(row for language, limit in LANGUAGES.items() for row in _mpi(language, limit)),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "callback"}, most_us=65.0),
     Row("grpc", "c++", "bare", Bare(GRPC, COMMON), {**CALL, "wait": "block"}, most_us=65.0),
+    *_capnproto(),
     *_thrift({"wait": "block"}, {}),
     *_thrift({"wait": "callback"}, {"server": "simple"}),
     *(

@@ -23,16 +23,16 @@ Work = Coroutine[Any, Any, R]
 _endpoint = threading.local()
 
 
-def endpoint_loop() -> EventLoop:
+def endpoint_loop(start: Callable[[], EventLoop] | None = None) -> EventLoop:
     """Return the event loop that all link ends of this thread's endpoint share, just as all tasks of a service share
-    one event loop.
+    one event loop. If no link end of the endpoint is open, start an event loop, with `start` if given.
 
     A client must not use the shared loop, because a server's callback blocks that loop while it waits for the reply to
     its own call.
     """
     loop: EventLoop | None = getattr(_endpoint, "loop", None)
     if loop is None or not loop.share():
-        loop = _endpoint.loop = EventLoop()
+        loop = _endpoint.loop = (start or EventLoop)()
     return loop
 
 

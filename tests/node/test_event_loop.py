@@ -51,6 +51,17 @@ def test_the_ends_of_one_thread_share_a_loop_until_the_last_one_closes_it() -> N
     later.close()
 
 
+def test_an_endpoint_with_a_loop_of_its_own_kind_starts_it_once() -> None:
+    class OwnKind(EventLoop):
+        pass
+
+    first = endpoint_loop(OwnKind)
+    assert isinstance(first, OwnKind) and endpoint_loop(OwnKind) is first
+    first.close()
+    first.close()
+    assert loop_threads() == []
+
+
 def test_what_a_callback_sends_leaves_before_the_next_message_is_awaited(loop: EventLoop) -> None:
     events: list[str] = []
     outbox, messages, done = Outbox(loop), iter("ab"), threading.Event()
