@@ -331,6 +331,13 @@ LIMITED = (
         {"tcp_nodelay": "on"},
     ),
     Row("ecal", "python", "bare", Bare(Script("ecal_alone.py", "ecal"), COMMON), {**RING, "wait": "callback"}),
+    Row(
+        "arrow-flight",
+        "python",
+        "bare",
+        Bare(Script("flight_alone.py", "arrow-flight"), COMMON),
+        {**CALL, "wait": "callback"},
+    ),
     *_pipes(),
     *map(_connections, ("connection", "shared_memory")),
     *(_zeromq(language, endpoint) for language in ("rust", "c++") for endpoint in ZEROMQ),

@@ -82,6 +82,19 @@ macro(hopmeter_find_owned ROOT REMEDY PACKAGE VERSION)
   endif()
 endmacro()
 
+# Finds the folder of a Python package that contains a C++ library: in the Python that runs `hopmeter build`, otherwise in
+# the first python3 of PATH. NAME is set to the folder, and is not cached, because the package may be updated.
+macro(hopmeter_find_python_package NAME PACKAGE)
+  find_program(Python3_EXECUTABLE python3)
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" -c
+      "from importlib.util import find_spec as find; print(find('${PACKAGE}').submodule_search_locations[0])"
+    OUTPUT_VARIABLE ${NAME} OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE _failed)
+  if(_failed)
+    hopmeter_lacks("${Python3_EXECUTABLE} has no package ${PACKAGE}: run `pip install ${PACKAGE}`")
+  endif()
+endmacro()
+
 # Adds a node that uses the C library of its transport's Rust crate. Cargo builds this library together with the Rust node,
 # and the library is next to the nodes, as in a package.
 macro(hopmeter_add_rust_library_node NAME)

@@ -209,6 +209,8 @@ def _rust(target: Target, log: Path) -> None:
 
 def _cpp(target: Target, log: Path) -> None:
     _library(target, log)
+    if target.offer.pip:
+        python.build(target.manifest, target.offer, log)  # installs Python packages that contain C++ libraries
     required_project.install(target.manifest, target.offer, None, workshop(), log)
     node = paths.node_build_dir() / paths.node_name(target.transport, "c++")
     folder = workshop() / target.file_name

@@ -208,6 +208,20 @@ def test_packages_of_the_system_come_beside_what_needs_none_and_before_what_does
     assert order == ["rust", "liba", "c++"]
 
 
+def test_python_packages_of_a_cpp_adapter_are_installed_before_it_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(work, "kit", lambda: None)
+    monkeypatch.setattr(work.python, "build", lambda _manifest, offer, _log: order.extend(offer.pip))
+    monkeypatch.setattr(work.cpp, "build", lambda *_: order.append("cmake"))
+    for pip in (["wheel-with-headers"], []):
+        manifest = transport("thing", languages={"c++": {"waits": ["block"], "library": "L", "pip": pip}})
+        manifest._folder = tmp_path
+        work.BUILDERS["c++"](Target(manifest, manifest.offers["c++"]), tmp_path / "log")
+    assert order == ["wheel-with-headers", "cmake", "cmake"]
+
+
 def test_who_loses_interest_ends_what_is_under_way_and_begins_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

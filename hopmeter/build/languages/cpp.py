@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +83,9 @@ def _configure(source: Path, folder: Path) -> list[str | Path]:
 
 
 def options(kit: Kit) -> list[str]:
-    """Return the CMake options that locate the kit."""
+    """Return the CMake options that locate the kit, and the Python whose packages may contain C++ libraries."""
     return [
+        f"-DPython3_EXECUTABLE={sys.executable}",
         f"-Dhopmeter_DIR={kit.cmake}",
         f"-DHOPMETER_LIBRARY={kit.library}",
         f"-DHOPMETER_NODES={';'.join(map(str, kit.nodes))}",

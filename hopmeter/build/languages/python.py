@@ -24,7 +24,7 @@ def build(manifest: Manifest, offer: Offer, log: Path) -> Interpreter:
 
     Raises BuildError if a package cannot be installed.
     """
-    remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language python`"
+    remedy = f"correct the cause, then run `hopmeter build {manifest.reference} --language {offer.language}`"
     packages = _packages(offer)
     if offer.environment == "own":
         _refuse_elsewhere(manifest, offer, None)

@@ -1,0 +1,34 @@
+"""Frames as record batches with one row and one binary column."""
+
+from __future__ import annotations
+
+import struct
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from hopmeter.node.buffers import write_frame
+from hopmeter.node.contract import Fill, Setup
+
+SCHEMA = pa.schema([pa.field("frame", pa.binary(), nullable=False)])
+OFFSETS = struct.Struct("=ii")
+
+
+def write_batch(payload_bytes: int, fill: Fill) -> pa.RecordBatch:
+    """Return a new record batch, which refers to the memory of the frame that `fill` writes."""
+    frame = write_frame(payload_bytes, fill)
+    offsets = OFFSETS.pack(0, len(frame))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(frame)]
+    column = pa.Array.from_buffers(pa.binary(), 1, buffers)
+    return pa.RecordBatch.from_arrays([column], schema=SCHEMA)
+
+
+def read_batch(batch: pa.RecordBatch) -> pa.Buffer:
+    """Return the frame of a received record batch, without a copy."""
+    return batch.column(0)[0].as_buffer()
+
+
+def write_options(setup: Setup) -> ipc.IpcWriteOptions:
+    """Return the options for writing record batches, with the compression of the settings."""
+    compression = setup.settings["compression"]
+    return ipc.IpcWriteOptions(compression=None if compression == "none" else compression)
