@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hopmeter.analysis.cost.pair_limits import most_pairs
+from hopmeter.analysis.results.encrypted_rows import compares_encryption
 from hopmeter.analysis.results.groups import Group, families
 from hopmeter.analysis.results.row_order import ranks
 from hopmeter.analysis.results.run_results import Run
@@ -25,7 +26,7 @@ from hopmeter.report.comparisons import section as comparisons
 from hopmeter.report.sections import limits_table
 from hopmeter.report.sections.highest_rates import search_groups
 from hopmeter.report.tables import throughput
-from hopmeter.report.tables.security import is_covered, security_sentences
+from hopmeter.report.tables.security import security_sentences
 from hopmeter.report.words import codec_rows, conditions, formatting
 from hopmeter.report.words.workload_words import is_part, is_whole, workload_name
 
@@ -92,7 +93,7 @@ def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group
 
 def _measured_groups(groups: Sequence[Group]) -> list[Group]:
     """Return the groups whose order answers a question, which excludes searches and comparisons with encryption."""
-    others = [group for group in groups if not is_covered(group)]
+    others = [group for group in groups if not compares_encryption(group)]
     return [group for group in others if not all(row.cell.comparison.search for row in group.rows)]
 
 

@@ -55,6 +55,15 @@ def test_a_pair_of_several_payloads_names_its_payload() -> None:
     assert said.startswith("To decide between zenoh and nng for an image of 8×8, run `")
 
 
+def test_a_run_on_the_cost_of_encryption_separates_only_a_row_from_its_unencrypted_row() -> None:
+    plain = [row_with_interval("nng", 10.0), row_with_interval("zeromq", 10.2)]
+    dear = row_with_interval("nng", 90.0, unsecured="c0", security="tls", profile="security=tls")
+    assert next_sentence(in_rounds(*plain, dear, {**dear, "transport": "zeromq", "unsecured": "c1"})) == ""
+    near = row_with_interval("zeromq", 10.3, unsecured="c1", security="tls", profile="security=tls")
+    said = next_sentence(in_rounds(*plain, dear, near))
+    assert said.startswith("To decide between zeromq defaults and zeromq security=tls, run `")
+
+
 def test_a_saturated_row_needs_no_command() -> None:
     full = row_with_interval("nng", 10.2, status="saturated")
     assert next_sentence(in_rounds(row_with_interval("zenoh", 10.0), full, noise=0.2)) == ""

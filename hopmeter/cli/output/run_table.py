@@ -9,6 +9,7 @@ from rich.text import Text
 from hopmeter.analysis.cost.pair_limits import echoes
 from hopmeter.analysis.latency.intervals import LEAST_TRIALS
 from hopmeter.analysis.latency.percentiles import PERMILLE, least_count
+from hopmeter.analysis.results.encrypted_rows import compares_encryption
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.cli.output import remarks
@@ -23,7 +24,7 @@ from hopmeter.report.sections import limits_table
 from hopmeter.report.sections.highest_rates import search_groups
 from hopmeter.report.tables.model import Table
 from hopmeter.report.tables.run_tables import group_table
-from hopmeter.report.tables.security import is_covered, security_tables
+from hopmeter.report.tables.security import security_tables
 from hopmeter.report.tables.terminal import print_table
 from hopmeter.report.tables.throughput import CAPTION, throughput_tables
 from hopmeter.report.words import formatting
@@ -51,7 +52,7 @@ def print_run(console: Console, run: Run) -> None:
         print_table(console, table)
     tables = groups([run])
     for group in tables:
-        if is_covered(group):
+        if compares_encryption(group):
             continue
         _print_group(console, group, with_references=all(map(_is_one_reference, tables)))
     if any(row["status"] == "ok" for row in run.rows):

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from hopmeter.analysis.results.encrypted_rows import answers_question
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.comparison.change import UNDECIDED
@@ -73,14 +74,14 @@ def _separate(run: Run) -> str:
     compared = _compared_groups(run)
     if whole := [group for group in compared if is_whole(group)]:
         return _separate_workload(run, whole)
-    pairs = [(pair.rounds, group, pair) for group in compared for pair in open_pairs(group) if _can_separate(pair)]
+    pairs = [(pair.rounds, group, pair) for group in compared for pair in _separable_pairs(group)]
     if not pairs:
         few = run.quick and _measured_rounds(run) < TRIALS
         return f"To decide more pairs, run {_longer(run, compared, TRIALS)}." if few else ""
     rounds, group, pair = min(pairs, key=lambda each: (each[2].one is not each[1].ranked_rows[0], each[0] or 0))
     several = len({group.conditions["payload"] for group in compared}) > 1
     payload = f" for {_subject(pair.one)}" if several else ""
-    unsettled = [each for each in compared if any(map(_can_separate, open_pairs(each)))]
+    unsettled = [each for each in compared if _separable_pairs(each)]
     names = f"{name(group, pair.one)} and {name(group, pair.other)}{payload}"
     return f"To decide between {names}, run {_longer(run, unsettled, rounds or 0)}."
 
@@ -100,8 +101,10 @@ def _compared_groups(run: Run) -> list[Group]:
     return [group for group in groups([run]) if not shows_level(group)]
 
 
-def _can_separate(pair: OpenPair) -> bool:
-    return pair.is_choice and pair.rounds is not None
+def _separable_pairs(group: Group) -> list[OpenPair]:
+    """Return the undecided pairs of choices whose order answers the run's question and can be decided."""
+    found = [pair for pair in open_pairs(group) if pair.is_choice and pair.rounds is not None]
+    return [pair for pair in found if answers_question(group, pair.one, pair.other)]
 
 
 def _more_precise(run: Run, until: str) -> str:

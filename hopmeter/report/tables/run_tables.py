@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hopmeter.analysis.results.encrypted_rows import compares_encryption
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Run
 from hopmeter.comparison import interleaved, missed
@@ -14,7 +15,7 @@ from hopmeter.report.answers.workload_answer import answer_sentences, undecided_
 from hopmeter.report.tables import ranking, workload
 from hopmeter.report.tables.changes import change_tables
 from hopmeter.report.tables.model import Table
-from hopmeter.report.tables.security import is_covered, security_tables
+from hopmeter.report.tables.security import security_tables
 from hopmeter.report.tables.throughput import throughput_tables
 from hopmeter.report.words.company_words import company_sentences
 from hopmeter.report.words.workload_words import is_whole
@@ -31,7 +32,7 @@ def run_tables(run: Run) -> list[Table]:
     """Return all tables of a run. For a run with two sides, the tables compare the two sides."""
     if is_comparable(run):
         return change_tables([*interleaved.compare_sides(run), *missed.compare_sides(run)])
-    ranked = [group for group in groups([run]) if not is_covered(group)]
+    ranked = [group for group in groups([run]) if not compares_encryption(group)]
     return [*throughput_tables([run]), *security_tables([run]), *map(group_table, ranked)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from hopmeter.analysis.results.encrypted_rows import encrypted_rows, unencrypted_row
 from hopmeter.analysis.results.groups import Group, groups
 from hopmeter.analysis.results.run_results import Row, Run
 from hopmeter.report.tables import row_values
@@ -38,28 +39,8 @@ def security_sentences(runs: Sequence[Run]) -> list[str]:
     return [_sentence(group) for group in _compared_groups(runs)]
 
 
-def is_covered(group: Group) -> bool:
-    """Return whether the table of the cost of encryption contains all choices of a group, which excludes floors and
-    references. A ranking of such a group would compare transports with each other, which is not the question of the
-    run."""
-    encrypted = _encrypted_rows(group)
-    shown = {id(row) for pair in encrypted for row in (pair, _plain(group, pair))}
-    return bool(encrypted) and shown >= set(map(id, group.choices))
-
-
 def _compared_groups(runs: Iterable[Run]) -> list[Group]:
-    return [group for group in groups(list(runs)) if _encrypted_rows(group)]
-
-
-def _encrypted_rows(group: Group) -> list[Row]:
-    """Return the encrypted rows of a group that contains their unencrypted rows, lowest cost of encryption first."""
-    known = {(id(row.run), row["cell"]) for row in group.rows}
-    found = [row for row in group.rows if (id(row.run), row["unsecured"]) in known]
-    return sorted(found, key=lambda row: row["times_unsecured"] or float("inf"))
-
-
-def _plain(group: Group, row: Row) -> Row:
-    return next(each for each in group.rows if each.run is row.run and each["cell"] == row["unsecured"])
+    return [group for group in groups(list(runs)) if encrypted_rows(group)]
 
 
 def _table(group: Group) -> Table:
@@ -75,9 +56,9 @@ def _table(group: Group) -> Table:
 
 
 def _lines(group: Group) -> Iterator[Line]:
-    for row in _encrypted_rows(group):
+    for row in encrypted_rows(group):
         first, second = _ranks(row)
-        yield _line(group, _plain(group, row), first, row_values.ratio_value(1.0), row_values.ratio_value(1.0))
+        yield _line(group, unencrypted_row(group, row), first, row_values.ratio_value(1.0), row_values.ratio_value(1.0))
         yield _line(group, row, second, _ratio(row, "times_unsecured"), _ratio(row, "cpu_times_unsecured"))
 
 
@@ -112,7 +93,7 @@ def _ranks(row: Row) -> tuple[str, str]:
 
 
 def _sentence(group: Group) -> str:
-    found = [_words(row) for row in _encrypted_rows(group) if row["times_unsecured"] is not None]
+    found = [_words(row) for row in encrypted_rows(group) if row["times_unsecured"] is not None]
     if not found:
         return f"For {conditions.subject(group)}, no transport has results both with and without encryption."
     return f"For {conditions.subject(group)}, compared with the same transport without encryption: {'; '.join(found)}."
