@@ -248,7 +248,8 @@ class Server {
   virtual Owned<Subscription> serve(OnRequest on_request);
 };
 
-/// Facts that are known only after the last message, such as how the bytes travelled: (`path`, `shared memory`).
+/// Facts that are known only after the last message, such as (`path`, `shared memory`), which says how the bytes
+/// travelled.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// One transport in one process, shared by all endpoints of the node, whose threads call the methods. Each endpoint

@@ -60,7 +60,8 @@ fn read(clock: libc::clockid_t) -> i64 {
 
 fn read_kernel_clock() -> Option<KernelClock> {
     let mut state = MaybeUninit::<libc::timex>::zeroed();
-    // SAFETY: an all-zero timex is valid. Its empty `modes` change nothing, and the kernel fills in the other fields.
+    // SAFETY: an all-zero timex is valid. With empty `modes`, the call changes nothing, and the
+    // kernel fills in the other fields.
     let (answer, state) = unsafe { (libc::adjtimex(state.as_mut_ptr()), state.assume_init()) };
     (answer >= 0).then(|| KernelClock {
         frequency_ppb: state.freq * 1000 / FREQUENCY_UNIT,

@@ -63,7 +63,8 @@ impl Sender {
         let reserved_ns = self.reserved_ns;
         let frame = self.reserved_frame(payload_bytes + DEPARTURE_BYTES);
         let header = Header::read(&frame[..HEADER_BYTES], payload_bytes).ok();
-        // A new message departs at its sent time. A forwarded message was sent earlier, and departs now.
+        // A new message departs at its sent time. A forwarded message keeps its sent time, but departs
+        // now.
         let departed_ns = header.map_or(reserved_ns, |header| header.sent_ns.clamp(reserved_ns, now_ns()));
         write_departure(frame, departed_ns);
         self.producer.publish(payload_bytes + DEPARTURE_BYTES);
