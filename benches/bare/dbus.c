@@ -75,9 +75,9 @@ static void call(sd_bus* bus) {
   memset(payload, 1, frame_bytes);
   for (size_t round = 0; round < rounds; round++) {
     sd_bus_message* request;
-    require(sd_bus_message_new_method_call(bus, &request, "org.example.Bench", "/bench", "org.example.Bench", "Call") >=
-                0,
-            "make a request");
+    require(
+        sd_bus_message_new_method_call(bus, &request, "org.example.Bench", "/bench", "org.example.Bench", "Call") >= 0,
+        "make a request");
     void* frame = make_space(request);
     memcpy(frame, payload, frame_bytes);
     write_head(frame, (int64_t)round);

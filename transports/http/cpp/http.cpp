@@ -72,7 +72,8 @@ class Answer final : public hopmeter::Replier {
 
 class CallServer final : public hopmeter::CalledServer {
  public:
-  CallServer(const Options& options, const Link& link) : CalledServer(link), options_(options), server_(options.server()) {
+  CallServer(const Options& options, const Link& link)
+      : CalledServer(link), options_(options), server_(options.server()) {
     options.set_no_delay(*server_);
     server_->set_keep_alive_max_count(options.setup.setting<std::size_t>("requests_per_connection"));
     server_->set_payload_max_length(link.frame_bytes / 3 * 4 + margin_bytes);  // room for base64

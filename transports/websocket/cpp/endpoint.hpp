@@ -113,8 +113,8 @@ class Acceptor {
   /// Disconnects a peer that fails the handshake.
   void greet(PlainSocket socket) try {
     endpoint_.set_options(socket);
-    auto connection = std::make_shared<Connection>(std::move(socket), endpoint_.encryption.server, endpoint_.options,
-                                                   frame_bytes_);
+    auto connection =
+        std::make_shared<Connection>(std::move(socket), endpoint_.encryption.server, endpoint_.options, frame_bytes_);
     connection->accept();
     admit_(std::move(connection));
   } catch (const boost::system::system_error&) {

@@ -45,7 +45,7 @@ impl WebSockets {
     fn connection(&self, link: &Link) -> Result<Connection> {
         let host = if self.endpoint.is_unix() { "localhost" } else { &link.address };
         let scheme = if self.encryption.is_on() { "wss" } else { "ws" };
-        let stream = self.encryption.connected(self.endpoint.connect(link)?, &link.address)?;
+        let stream = self.encryption.client_stream(self.endpoint.connect(link)?, &link.address)?;
         Connection::connect(stream, &format!("{scheme}://{host}/{}", link.name), self.limits)
     }
 }

@@ -36,7 +36,7 @@ impl Encryption {
     }
 
     /// Returns the stream of a client whose server has the address `HOST:PORT`.
-    pub fn connected(&self, socket: OwnedFd, address: &str) -> Result<Stream> {
+    pub fn client_stream(&self, socket: OwnedFd, address: &str) -> Result<Stream> {
         let Some(config) = &self.client else { return Stream::for_handshake(socket, None) };
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host).to_owned();
         let name = ServerName::try_from(host).context("reading the server's address")?;
@@ -45,7 +45,7 @@ impl Encryption {
     }
 
     /// Returns the stream of a server.
-    pub fn accepted(&self, socket: OwnedFd) -> Result<Stream> {
+    pub fn server_stream(&self, socket: OwnedFd) -> Result<Stream> {
         let Some(config) = &self.server else { return Stream::for_handshake(socket, None) };
         let tls = ServerConnection::new(config.clone()).context("preparing TLS")?;
         Stream::for_handshake(socket, Some(tls.into()))
