@@ -91,7 +91,7 @@ class NodePool:
 
     def release(self) -> None:
         """Close the test's link ends so that its nodes are idle, and remove killed nodes from the pool. If no process
-        can join these nodes later, stop the nodes, because the next test may need more of them."""
+        can join these nodes later, stop them, because the next test may need more nodes."""
         if not self._can_grow:
             self.end()
         for node in reversed(self.nodes):

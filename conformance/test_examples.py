@@ -234,7 +234,8 @@ def run(
 def run_together(
     pattern: str, sides: tuple[Example, Example], place: Path, more: dict[str, str], watch: LeakWatch
 ) -> tuple[str, str]:
-    """Start both programs with one command, and return the expected line of each program that printed it."""
+    """Start both programs with one command. For each program, return its expected line if the command printed the line,
+    and otherwise the whole output."""
     words = zip(sides, SIDES[pattern], strict=True)
     first, second = (shlex.join([*interpreter_words(each), word]) for each, word in words)
     command = shlex.split(sides[0].manifest.run_together.format(first=first, second=second))

@@ -132,7 +132,7 @@ def test_a_late_joiner_gets_what_is_sent_from_then_on(case: Case, pool: NodePool
 
 
 def _late_node(pool: NodePool, case: Case, connection: Connection) -> ScriptedNode:
-    """Return a node that has not received anything; if no process can join later, return a node of the connection."""
+    """Return a new node. If no process can join later, return the sender's node instead."""
     if case.one_process or not case.manifest.late_processes:
         return connection.sender
     return pool.node(case.manifest, case.receiver, case.wait)

@@ -14,14 +14,14 @@ from hopmeter.manifest.tables.setting import OFF, SECURITY
 
 
 def secured_cases(pattern: str) -> list[Case]:
-    """Return one case with encryption for each adapter that has such a case."""
+    """Return one encrypted case for each adapter that has an encrypted case."""
     cases = [case for case in settings_cases(pattern) if case.overrides.get(SECURITY, OFF) != OFF]
     return list({(case.manifest.name, case.receiver): case for case in reversed(cases)}.values())
 
 
 SECURED = secured_cases("pubsub")
 SECURED_CALLS = [case for case in secured_cases("rpc") if "pubsub" not in case.manifest.patterns]
-"""The cases of the transports that have only calls."""
+"""The cases of the transports that support only calls."""
 FRAMES = 20
 FRAME_BYTES = 64 + 100
 """The largest frame in bytes. The limit is small, but must leave room for the messages of the library's handshake."""

@@ -24,7 +24,7 @@ A test fails if the page is out of date. `hopmeter transports` shows which trans
 - **Broker**: hopmeter starts one for each trial and adds its CPU to the CPU of the cell.
 - A dash means that hopmeter has no adapter in this language.
 - **Other machines**: whether its messages reach another machine, and the settings that this needs.
-- **Encryption**: the values of the setting `security`, and the languages whose libraries can encrypt, if not all can.
+- **Encryption**: the values of the setting `security`. If only some adapters can encrypt, their languages follow.
   A dash means that the transport has no such setting.
 - **Pairs of languages**: which languages of source and sink can exchange messages, apart from two programs in one
   language. `hopmeter run --language pairs` measures all pairs.
@@ -88,8 +88,8 @@ def network(manifest: Manifest) -> str:
 
 
 def encryption(manifest: Manifest) -> str:
-    """Return the values of the setting `security` that switch encryption on, with their languages if some languages
-    lack encryption. Return a dash if the transport has no such setting."""
+    """Return the values of the setting `security` that switch encryption on. If only some adapters can encrypt, the
+    languages of these adapters follow. Return a dash if the transport has no such setting."""
     setting = manifest.settings.get(SECURITY)
     if setting is None:
         return NONE

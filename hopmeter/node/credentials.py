@@ -22,12 +22,12 @@ def uses_tls(setup: Setup) -> bool:
 
 
 def connection_kind(setup: Setup) -> str:
-    """Return what carries the bytes of a connection over a network, `TCP` or `TLS`, for the fact `path`."""
+    """Return the protocol of a connection over a network, `TCP` or `TLS`. The fact `path` names this protocol."""
     return "TLS" if uses_tls(setup) else "TCP"
 
 
 def client_context(setup: Setup) -> SSLContext | None:
-    """Return the TLS context of clients, which trust only servers with a certificate of this trial. Return None if
+    """Return the TLS context of clients. Clients trust only servers with a certificate of this trial. Return None if
     connections are not encrypted."""
     if not uses_tls(setup):
         return None
@@ -37,7 +37,7 @@ def client_context(setup: Setup) -> SSLContext | None:
 
 
 def server_context(setup: Setup) -> SSLContext | None:
-    """Return the TLS context of servers, which accept every client. Return None if connections are not encrypted."""
+    """Return the TLS context of servers. Servers accept every client. Return None if connections are not encrypted."""
     if not uses_tls(setup):
         return None
     import ssl

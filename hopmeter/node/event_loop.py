@@ -25,7 +25,8 @@ _endpoint = threading.local()
 
 def endpoint_loop(start: Callable[[], EventLoop] | None = None) -> EventLoop:
     """Return the event loop that all link ends of this thread's endpoint share, just as all tasks of a service share
-    one event loop. If no link end of the endpoint is open, start an event loop, with `start` if given.
+    one event loop. If no link end of the endpoint is open, `start` creates the event loop, which by default is an
+    `EventLoop`.
 
     A client must not use the shared loop, because a server's callback blocks that loop while it waits for the reply to
     its own call.

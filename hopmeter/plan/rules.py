@@ -249,7 +249,7 @@ def _idle_settings(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
             continue
         for kind, mine in here.items():
             heeds = getattr(setting, kind)
-            # An encrypted connection needs a library that encrypts on both sides.
+            # Both sides of an encrypted connection need a library that can encrypt.
             is_heeded = heeds is None or (mine <= set(heeds) if name == SECURITY else bool(mine & set(heeds)))
             if not is_heeded:
                 said = (

@@ -92,7 +92,7 @@ def groups_in_answer(runs: Sequence[Run], groups: Sequence[Group]) -> list[Group
 
 
 def _measured_groups(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups whose order answers a question, which excludes searches and comparisons with encryption."""
+    """Return the groups whose order answers a question: all groups except searches and comparisons of encryption."""
     others = [group for group in groups if not compares_encryption(group)]
     return [group for group in others if not all(row.cell.comparison.search for row in group.rows)]
 

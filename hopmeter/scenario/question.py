@@ -95,8 +95,8 @@ def _which(who: Sequence[str], one: str, two: str, more: str) -> str:
 
 
 def _event(scenario: Scenario) -> str:
-    """Return what the transports recover from, such as `a restart of the broker`, or an empty string if nothing
-    restarts in some trials."""
+    """Return what the transports recover from, such as `a restart of the broker`. Return an empty string if nothing is
+    restarted in some trials."""
     restarts = [] if scenario.flow else [value for ask in asks(scenario) for value in ask.axes["restart"]]
     if not restarts or NOTHING in restarts:
         return ""

@@ -16,7 +16,7 @@ impl Setup {
         Ok(self.setting::<String>("security")? == "tls")
     }
 
-    /// Returns what carries the bytes of a connection over a network, `TCP` or `TLS`, for the fact `path`.
+    /// Returns the protocol of a connection over a network, `TCP` or `TLS`. The fact `path` names this protocol.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ namespace hopmeter {
 /// Whether the setting `security` requests TLS.
 inline bool uses_tls(const Setup& setup) { return setup.setting<std::string>("security") == "tls"; }
 
-/// Returns what carries the bytes of a connection over a network, `TCP` or `TLS`, for the fact `path`.
+/// Returns the protocol of a connection over a network, `TCP` or `TLS`. The fact `path` names this protocol.
 inline std::string connection_kind(const Setup& setup) { return uses_tls(setup) ? "TLS" : "TCP"; }
 
 /// Returns the path of a file with a key or certificate, such as `server.secret` or `ca.pem`.

@@ -80,8 +80,8 @@ class Group:
 
     @property
     def measures_moments(self) -> bool:
-        """Whether each trial measured one time: its first message, or its recovery. Such a time has no floor, no share
-        of lost messages and no CPU for each message."""
+        """Whether each trial measured a single time: the time of its first message, or its recovery. Such a time has no
+        floor, no share of lost messages and no CPU per message."""
         return any(row.cell.axes.measures_moments for row in self.rows)
 
     @property

@@ -71,7 +71,7 @@ class BrokerTable(Strict):
     `{python}`.
     """
     needs: list[str] = []
-    """Further programs that the command starts, such as those of a script."""
+    """Further programs that the command needs, such as programs that a script starts."""
     apt: list[str] = []
     maven: list[Artifact] = []
     """The artifacts of a broker in Java. `hopmeter build` downloads their jars, with the jars that they depend on."""

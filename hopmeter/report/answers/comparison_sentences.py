@@ -25,7 +25,7 @@ LATENCIES = {
     "reaction": "half of the reactions took {p50} or less",
 }
 FASTEST = {"recovery": "recovers soonest"}
-"""What a row does that is significantly faster than all others, if it is not simply fastest."""
+"""What the answer says about the fastest row, by headline. With any other headline, the row `is fastest`."""
 LEVEL_ONLY = (
     "There are too few rounds with idle cores as they are to rank the rows; the rounds with idle cores kept awake "
     "determine the order."

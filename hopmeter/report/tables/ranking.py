@@ -261,6 +261,8 @@ def _has_cpu(group: Group) -> bool:
 
 
 def _has_many_messages(group: Group) -> bool:
+    """Return whether each trial measured many messages. For a single time per trial, high percentiles and the share of
+    lost messages are meaningless."""
     return not group.measures_moments
 
 

@@ -9,7 +9,7 @@
 
 namespace hopmeter::body {
 
-/// A mapping of a whole file, which the destructor removes.
+/// Maps a whole file into memory. The destructor unmaps the file.
 class Mapping {
  public:
   Mapping(int memory, std::size_t bytes, int access, int sharing) : bytes_(bytes) {
@@ -32,7 +32,8 @@ inline Descriptor seal_frame(std::size_t payload_bytes, Fill fill) {
   const auto bytes = header_bytes + payload_bytes;
   Descriptor memory(::memfd_create("hopmeter", MFD_CLOEXEC | MFD_ALLOW_SEALING), "creating sealed memory");
   if (::ftruncate(*memory, static_cast<off_t>(bytes)) != 0) throw Error::system("sizing sealed memory");
-  fill(Mapping(*memory, bytes, PROT_READ | PROT_WRITE, MAP_SHARED).bytes());  // writable memory cannot be sealed
+  // The mapping ends with this statement, because memory cannot be sealed while it is mapped as writable.
+  fill(Mapping(*memory, bytes, PROT_READ | PROT_WRITE, MAP_SHARED).bytes());
   constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
   if (::fcntl(*memory, F_ADD_SEALS, seals) != 0) throw Error::system("sealing memory");
   return memory;

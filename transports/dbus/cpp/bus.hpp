@@ -1,4 +1,4 @@
-/// A connection to dbus-daemon, as sd-bus provides it: only one thread at a time may use it.
+/// A connection to dbus-daemon with sd-bus. Only one thread at a time may use a connection.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ namespace hopmeter {
 
 using Message = Resource<sd_bus_message, sd_bus_message_unref>;
 
-/// Throws an error with the cause if `result`, which a function of sd-bus returned, is negative.
+/// Throws an error with the cause if an sd-bus function returned a negative `result`. Otherwise returns `result`.
 inline int demand(int result, const std::string& doing) {
   if (result < 0) throw Error(doing + ": " + std::strerror(-result));
   return result;
@@ -57,7 +57,7 @@ class Bus {
     return process(is_wanted);
   }
 
-  /// Ends a wait of another thread. No message arrives afterwards.
+  /// Ends the wait of another thread. Afterwards, `next` returns no messages.
   void stop() const {
     is_closing_ = true;
     ::shutdown(sd_bus_get_fd(raw()), SHUT_RDWR);
@@ -70,7 +70,7 @@ class Bus {
     return Sent::accepted;
   }
 
-  /// Reads what has arrived, and returns the first wanted message.
+  /// Processes the messages that have arrived, up to the first wanted message. Returns this message, or null.
   Message process(const auto& is_wanted) const {
     sd_bus_message* raw_message = nullptr;
     while (!is_closing_ && check(sd_bus_process(raw(), &raw_message)) > 0) {

@@ -11,7 +11,7 @@ namespace {
 constexpr auto interface = "org.hopmeter.Link";
 constexpr auto signal_name = "Frame";
 constexpr auto method = "Call";
-/// The longest sleep of a thread that makes callbacks; its end does not matter, because the thread sleeps again.
+/// The longest sleep of a thread that calls callbacks. After this time, the thread only starts to sleep again.
 constexpr std::chrono::hours nap{1};
 
 std::string object_path(const Link& link) { return "/org/hopmeter/" + link.name; }

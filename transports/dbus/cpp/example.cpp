@@ -47,7 +47,7 @@ bool has_payload(sd_bus_message* message) {
   return sd_bus_message_read_array(message, 'y', &payload, &bytes) > 0 && bytes == PAYLOAD_BYTES;
 }
 
-// Processes messages until `count`, which the handlers increase, is COUNT, or until none has arrived for a while.
+// Processes messages until the handlers have increased `count` to COUNT, or until no message arrives for PATIENCE_US.
 void process_until(sd_bus* bus, const int& count) {
   while (count < COUNT) {
     const int handled = require(sd_bus_process(bus, nullptr), "process messages");

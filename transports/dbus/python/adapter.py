@@ -39,7 +39,7 @@ class End:
         return self._loop.run_until_complete(work)
 
     def receive(self, kind: MessageType, rule: str = "") -> None:
-        """Queue the messages of one type."""
+        """Let the connection's reader queue the messages of one type."""
         self.run(receive(self.bus, kind, self._arrived.put_nowait, rule))
 
     def next_message(self, timeout_s: float) -> Message | None:

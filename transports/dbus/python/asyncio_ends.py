@@ -29,7 +29,7 @@ class End:
         self._loop.run(receive(self.bus, kind, on_message, rule))
 
     def send_frame(self, post: Post, payload_bytes: int, fill: Fill) -> bool:
-        """Send a frame. A callback, which runs in the event loop, does not wait."""
+        """Send a frame. A caller in the event loop, such as a callback, does not wait for the socket."""
         if not self._outbox.is_ready:
             return False
         frame = self.messages.kind.write(payload_bytes, fill)

@@ -57,7 +57,7 @@ class SealedMemory:
         os.ftruncate(memory, HEADER_BYTES + payload_bytes)
         with mmap.mmap(memory, HEADER_BYTES + payload_bytes) as mapping:
             fill(mapping)
-        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, SEALS)  # writable memory cannot be sealed, so it is no longer mapped
+        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, SEALS)  # cannot succeed while the memory is mapped as writable
         return memory
 
     @staticmethod

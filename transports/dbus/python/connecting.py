@@ -106,7 +106,7 @@ async def connect(setup: Setup, has_descriptors: bool, name: str = "") -> Messag
 async def receive(bus: MessageBus, kind: MessageType, on_message: Callable[[Message], object], rule: str = "") -> None:
     """Pass all messages of one type to a function. For signals, the connection needs a match rule.
 
-    The broker's own messages, such as the reply to the request for the match rule, arrive earlier.
+    The function does not receive the broker's own messages, such as the reply to the request for the match rule.
     """
 
     def handle(message: Message) -> bool:
@@ -123,7 +123,7 @@ async def receive(bus: MessageBus, kind: MessageType, on_message: Callable[[Mess
 
 
 async def disconnect(bus: MessageBus) -> None:
-    """Close a connection, unless the broker has closed it."""
+    """Close a connection, which the broker may already have closed."""
     bus.disconnect()
-    with contextlib.suppress(Exception):  # the error that has ended the connection
+    with contextlib.suppress(Exception):  # the error that ended the connection
         await bus.wait_for_disconnect()

@@ -36,8 +36,7 @@ struct Options {
     return server;
   }
 
-  /// Returns a client of the server at an address. If the connection uses TLS, the client verifies the server's
-  /// certificate.
+  /// Returns a client of the server at an address. With TLS, the client verifies the server's certificate.
   httplib::Client client(const std::string& address) const {
     httplib::Client client((is_secure ? "https://" : "http://") + address);
     if (is_secure) client.set_ca_cert_path(hopmeter::credential(setup, "ca.pem").c_str());

@@ -23,7 +23,7 @@ from .bodies import KINDS, add_route
 
 
 def certificates(setup: Setup) -> dict[str, Any]:
-    """Return uvicorn's arguments for encrypted connections. Return an empty dict without encryption."""
+    """Return uvicorn's arguments for encrypted connections, or an empty dict if connections are not encrypted."""
     if not uses_tls(setup):
         return {}
     return {"ssl_certfile": credential(setup, "server.pem"), "ssl_keyfile": credential(setup, "server.key")}

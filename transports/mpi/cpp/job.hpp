@@ -34,7 +34,7 @@ inline void check(int code, const char* doing) {
 }
 
 /// This process's place in the job. A thread initializes MPI as soon as the job has started, and finalizes MPI at the
-/// end, because MPI wants one thread to do both. In between, the thread calls MPI only while messages are unfinished.
+/// end, because the same thread must do both. In between, the thread calls MPI only while messages are unfinished.
 class Job {
  public:
   explicit Job(const hopmeter::Setup& setup) : folder_(setup.broker()) {
@@ -47,7 +47,8 @@ class Job {
     thread_.join();
   }
 
-  /// Whether this process is a rank. If not, sleeps for a moment, so that a caller that spins leaves the core to MPI.
+  /// Returns whether this process is a rank. If not, first sleeps briefly, so that a spinning caller does not keep the
+  /// core from the thread that initializes MPI.
   bool has_started() {
     if (state_.load(std::memory_order_acquire) == State::started) return true;
     std::this_thread::sleep_for(pause);
@@ -55,15 +56,15 @@ class Job {
     return false;
   }
 
-  /// Lets mpirun start a job with all nodes that wait.
+  /// Requests a job with all waiting nodes from the broker.
   void start() {
     if (is_rung_.exchange(true)) return;
     const hopmeter::Descriptor bell(::open((folder_ + "/doorbell").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     if (::write(*bell, "start\n", 6) != 6) throw Error::system("asking mpirun for a job");
   }
 
-  /// Counts link ends (1, or -1 at the end) that have unfinished messages. MPI continues to send such messages only
-  /// inside its functions, and a link end may have no reason to call one.
+  /// Adds `ends`, which is 1 or -1, to the number of link ends that have unfinished messages. While there are such link
+  /// ends, the thread calls MPI: MPI sends messages only inside its functions, and the link ends may call none.
   void count_unfinished(int ends) {
     const std::scoped_lock lock(mutex_);
     unfinished_ += ends;
@@ -83,7 +84,7 @@ class Job {
 
  private:
   enum class State { waiting, started, failed };
-  /// A tag with which no link end sends.
+  /// A tag that no link end uses.
   static constexpr int unused_tag = 0;
 
   std::string waiting() const { return folder_ + "/waiting/" + std::to_string(::getpid()); }
@@ -108,7 +109,8 @@ class Job {
     MPI_Finalize();
   }
 
-  /// Waits until mpirun has a rank for this process, and takes over the environment of the rank.
+  /// Waits until mpirun has a rank for this process, and copies the environment of the rank. Returns false if the
+  /// thread has to end before that.
   bool await_rank(const std::stop_token& stop) const {
     const auto path = folder_ + "/ranks/" + std::to_string(::getpid());
     while (!std::filesystem::exists(path)) {

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto look = 10ms;
 /// How long `send` waits, like MPI_Send, until the library no longer needs the frame.
 constexpr auto patience = 10ms;
-/// How long a link end that closes waits for its messages.
+/// How long a link end that closes waits for its unfinished messages.
 constexpr auto parting = 100ms;
 constexpr std::size_t most_bytes = 64 << 20, most_frames = 64;
 
@@ -34,7 +34,7 @@ struct Outgoing {
   std::vector<MPI_Request> requests;
   std::vector<Receiver> receivers;
 
-  /// Whether all receivers have the frame. Waits for them until `until`.
+  /// Returns whether MPI no longer needs the frame for any receiver. Waits for this until `until`.
   bool is_done(Clock::time_point until) {
     int done = requests.empty();
     while (!done) {
@@ -46,7 +46,7 @@ struct Outgoing {
     return true;
   }
 
-  /// Lets the library forget the messages to receivers that have gone.
+  /// Gives up the messages to the receivers for which `has_gone` is true.
   void give_up(auto has_gone) {
     for (std::size_t each = 0; each < requests.size(); ++each) {
       if (requests[each] != MPI_REQUEST_NULL && has_gone(receivers[each])) MPI_Request_free(&requests[each]);
@@ -169,7 +169,7 @@ class MpiSubscriber final : public Subscriber {
   }
 
  private:
-  /// Joins the publisher, as soon as both are ranks of one job.
+  /// Joins the publisher if this process is already a rank of the job. Returns whether the subscriber has joined.
   bool join() {
     if (!job_.has_started()) return false;
     rank_ = job_.rank_of(pid_);
@@ -186,7 +186,7 @@ class MpiSubscriber final : public Subscriber {
           "receiving a frame");
   }
 
-  /// Sends the publisher the tag of a receiver that joins, or its negative tag if it leaves.
+  /// Sends the publisher this receiver's tag to join, or its negative tag to leave.
   void tell(int tag) {
     MPI_Request request;
     MPI_Isend(&tag, 1, MPI_INT, rank_, publisher_tag_, MPI_COMM_WORLD, &request);
@@ -202,7 +202,7 @@ class MpiSubscriber final : public Subscriber {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-/// Returns how the bytes travel: vader maps a segment of each rank that it reaches, and one of its own.
+/// Returns how the bytes travel. With vader, a process maps its own segment, and one segment of each rank it reaches.
 std::string path() {
   std::ifstream maps("/proc/self/maps");
   std::set<std::string> segments;

@@ -20,14 +20,14 @@ LOOK_S = 0.01
 PATIENCE_S = 0.01
 """How long `send` waits, like MPI_Send, until the library no longer needs the frame."""
 PARTING_S = 0.1
-"""How long a link end that closes waits for its messages."""
+"""How long a link end that closes waits for its unfinished messages."""
 MOST_BYTES, MOST_FRAMES = 64 << 20, 64
 Place = tuple[int, int]
 """A rank, and a tag that only one link end of this rank uses."""
 
 
 def is_done_by(request: Any, until: float) -> bool:
-    """Return whether a request is done by a time of `time.monotonic`."""
+    """Wait for a request, at most until a time of `time.monotonic`. Return whether the request is done."""
     while not request.Test():
         if time.monotonic() >= until:
             return False
@@ -50,7 +50,8 @@ class Outgoing:
         return self.frame
 
     def is_done_by(self, until: float) -> bool:
-        """Wait until all receivers have the frame, at most until the given time."""
+        """Wait until MPI no longer needs the frame for any receiver, at most until the given time. Return whether MPI
+        no longer needs the frame."""
         while self.requests:
             if not is_done_by(self.requests[-1][0], until):
                 return False
@@ -58,7 +59,7 @@ class Outgoing:
         return True
 
     def forget(self, has_gone: Callable[[Place], bool]) -> None:
-        """Let the library forget the messages to receivers that have gone."""
+        """Give up the messages to the receivers for which `has_gone` returns true."""
         for request, place in self.requests:
             if has_gone(place):
                 request.Free()
@@ -155,7 +156,7 @@ class Subscriber:
         return 1
 
     def _join(self) -> None:
-        """Join the publisher, as soon as both are ranks of one job."""
+        """Join the publisher if this process is already a rank of the job."""
         if self._job.has_started():
             self._rank = self._job.rank_of(self._pid)
             self._receive_next()
@@ -165,7 +166,7 @@ class Subscriber:
         self._request = MPI.COMM_WORLD.Irecv((self._buffer, MPI.BYTE), self._rank, self._tag)
 
     def _tell(self, tag: int) -> None:
-        """Send the publisher the tag of a receiver that joins, or its negative tag if it leaves."""
+        """Send the publisher this receiver's tag to join, or its negative tag to leave."""
         request = MPI.COMM_WORLD.Isend((array("i", [tag]), MPI.INT), self._rank, self._publisher_tag)
         if not is_done_by(request, time.monotonic() + PARTING_S):
             request.Free()
@@ -178,7 +179,7 @@ class Subscriber:
 
 
 def find_path() -> str:
-    """Return how the bytes travel: `vader` maps a segment of each rank that it reaches, and one of its own."""
+    """Return how the bytes travel. With `vader`, a process maps its own segment, and one of each rank it reaches."""
     with open("/proc/self/maps") as maps:
         segments = {line.partition("/vader_segment.")[2] for line in maps} - {""}
     return "shared memory (BTL vader)" if len(segments) > 1 else "TCP on the loopback device (BTL tcp)"

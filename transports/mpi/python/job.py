@@ -19,14 +19,14 @@ from mpi4py import MPI  # noqa: E402  (the two options must be set first)
 PAUSE_S = 0.002
 """The pause between two checks of whether the job has started, or whether messages are still unfinished."""
 UNUSED_TAG = 0
-"""A tag with which no link end sends."""
+"""A tag that no link end uses."""
 
 
 class Job:
     """This process's place in the job.
 
-    A thread initializes MPI as soon as the job has started, and finalizes MPI at the end, because MPI wants one thread
-    to do both. In between, the thread calls MPI only while messages are unfinished.
+    A thread initializes MPI as soon as the job has started, and finalizes MPI at the end, because the same thread must
+    do both. In between, the thread calls MPI only while messages are unfinished.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -44,8 +44,8 @@ class Job:
         self._thread.start()
 
     def has_started(self) -> bool:
-        """Return whether this process is a rank. If not, sleep for a moment, so that a caller that spins leaves the
-        core to MPI."""
+        """Return whether this process is a rank. If not, first sleep briefly, so that a spinning caller does not keep
+        the core from the thread that initializes MPI."""
         if self._ranks:
             return True
         if self._failure:
@@ -54,7 +54,7 @@ class Job:
         return False
 
     def start(self) -> None:
-        """Let mpirun start a job with all nodes that wait."""
+        """Request a job with all waiting nodes from the broker."""
         if self._is_rung:
             return
         self._is_rung = True
@@ -63,9 +63,10 @@ class Job:
         os.close(bell)
 
     def count_unfinished(self, ends: int) -> None:
-        """Count link ends (1, or -1 at the end) that have unfinished messages.
+        """Add `ends`, which is 1 or -1, to the number of link ends that have unfinished messages.
 
-        MPI continues to send such messages only inside its functions, and a link end may have no reason to call one.
+        While there are such link ends, the thread calls MPI: MPI sends messages only inside its functions, and the
+        link ends may call none.
         """
         with self._lock:
             self._unfinished += ends
@@ -76,7 +77,7 @@ class Job:
         return next(self._tags)
 
     def rank_of(self, pid: int) -> int:
-        """Return the rank of a node."""
+        """Return the rank of the node with a process id."""
         if pid not in self._ranks:
             raise AdapterError(
                 "the sender's process is not in the MPI job of this process",
@@ -114,7 +115,8 @@ class Job:
         MPI.Finalize()
 
     def _await_rank(self) -> bool:
-        """Wait until mpirun has a rank for this process, and take over the environment of the rank."""
+        """Wait until mpirun has a rank for this process, and copy the environment of the rank. Return False if the
+        thread has to end before that."""
         while not os.path.exists(self._rank):
             if self._stop.wait(PAUSE_S):
                 with contextlib.suppress(FileNotFoundError):  # mpirun may have started the job meanwhile

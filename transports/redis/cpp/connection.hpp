@@ -18,7 +18,7 @@ class Connection {
  public:
   explicit Connection(const Setup& setup) {
     if (uses_tls(setup))
-      throw Error("hiredis 0.14 has no TLS", "leave security = \"off\", or measure TLS in Rust or Python");
+      throw Error("hiredis 0.14 does not support TLS", "set security = \"off\", or measure TLS in Rust or Python");
     const auto addresses = setup.broker();
     const auto space = addresses.find(' ');
     const auto broker = BrokerAddress::parse(addresses.substr(0, space));

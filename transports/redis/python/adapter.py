@@ -15,7 +15,8 @@ from . import asyncio_ends, streams
 
 
 def tls_options(setup: Setup) -> dict[str, Any]:
-    """Return the arguments of an encrypted connection, which trusts only brokers with a certificate of this trial."""
+    """Return the arguments of an encrypted connection. Such a client trusts only brokers with a certificate of this
+    trial."""
     return {"ssl": True, "ssl_ca_certs": str(credential(setup, "ca.pem")), "ssl_check_hostname": True}
 
 

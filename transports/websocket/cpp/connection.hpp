@@ -35,7 +35,7 @@ class Connection final : public hopmeter::Replier, public std::enable_shared_fro
     socket_.set_option(options.deflate);
   }
 
-  /// Completes the handshakes with a server at an address, which is a host with or without a port.
+  /// Completes the handshakes of TLS and WebSocket with a server. The address is a host with or without a port.
   void connect(const std::string& address, const std::string& target) {
     socket_.next_layer().connect(address.substr(0, address.rfind(':')));
     socket_.handshake(address, target);

@@ -9,7 +9,7 @@
 #include "hopmeter/credentials.hpp"
 #include "patient_socket.hpp"
 
-/// The TLS contexts of both sides, which are null if connections are not encrypted.
+/// The TLS contexts of clients and servers. Both are null if connections are not encrypted.
 struct Encryption {
   explicit Encryption(const hopmeter::Setup& setup) {
     if (!hopmeter::uses_tls(setup)) return;
@@ -26,7 +26,8 @@ struct Encryption {
   std::shared_ptr<net::ssl::context> client, server;
 };
 
-/// Beast uses this class as its stream. One class for both kinds of connections makes the compiler build Beast once.
+/// Beast uses this class as its stream. The same class serves encrypted and unencrypted connections, so that the
+/// compiler builds Beast only once.
 class Layer {
  public:
   using executor_type = PatientSocket::executor_type;
@@ -37,15 +38,15 @@ class Layer {
   }
   Layer(const Layer&) = delete;
 
-  /// Completes the handshake of an encrypted connection as a client, which verifies that the server has the certificate
-  /// of its host.
+  /// If the connection is encrypted, completes the TLS handshake as a client. The client verifies that the server's
+  /// certificate contains the host.
   void connect(const std::string& host) {
     if (!tls_) return;
     tls_->set_verify_callback(net::ssl::host_name_verification(host));
     tls_->handshake(net::ssl::stream_base::client);
   }
 
-  /// Completes the handshake of an encrypted connection as a server.
+  /// If the connection is encrypted, completes the TLS handshake as a server.
   void accept() {
     if (tls_) tls_->handshake(net::ssl::stream_base::server);
   }
@@ -62,7 +63,7 @@ class Layer {
     return tls_ ? tls_->write_some(buffers, failure) : socket_.write_some(buffers, failure);
   }
 
-  // Beast requires the functions that throw, too, but does not call them here.
+  // Beast also requires these functions, which throw, but does not call them here.
   template <class Buffers>
   std::size_t read_some(const Buffers& buffers) {
     return tls_ ? tls_->read_some(buffers) : socket_.read_some(buffers);
@@ -93,7 +94,7 @@ class Layer {
 };
 
 // Beast closes the layer below a WebSocket with these functions, because Beast's own functions accept only Beast's
-// types. The end of an encrypted connection needs no message of TLS, because the WebSocket protocol has its own.
+// types. An encrypted connection ends without a message of TLS, because the WebSocket protocol has its own end message.
 inline void teardown(beast::role_type role, Layer& layer, error_code& failure) {
   beast::websocket::teardown(role, static_cast<PlainSocket&>(layer.next_layer()), failure);
 }

@@ -18,11 +18,11 @@ class PatientTls(ssl.SSLSocket):
     """An encrypted connection whose `sendall` waits only briefly, and leaves the unsent bytes to a thread.
 
     After the handshake, the socket is non-blocking, because a blocking `SSLSocket` has no time limit of its own for
-    sending. A lock ensures that the library's threads do not send and receive at the same instant.
+    sending. A lock prevents the library's threads from sending and receiving at the same instant.
     """
 
     behind: deque[memoryview]
-    """The backlog, which is not empty until the peer has accepted the last message."""
+    """The unsent bytes. The deque is empty if the peer has accepted the last message."""
     _backlog: Backlog
     _lock: threading.Lock
     _is_greeted: bool

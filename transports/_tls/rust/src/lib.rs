@@ -1,4 +1,4 @@
-//! TLS with rustls: configurations of clients and servers with the certificates that hopmeter created for a trial.
+//! TLS with rustls: the configurations of clients and servers, with the certificates that hopmeter created for a trial.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-/// Returns the configuration of clients, which trust only servers with a certificate of this trial. Returns `None` if
+/// Returns the configuration of clients. Clients trust only servers with a certificate of this trial. Returns `None` if
 /// connections are not encrypted.
 ///
 /// # Errors
@@ -38,7 +38,7 @@ fn trusting(authorities: RootCertStore) -> Result<ClientConfig> {
     Ok(builder.context("setting up TLS")?.with_root_certificates(authorities).with_no_client_auth())
 }
 
-/// Returns the configuration of servers, which accept every client. Returns `None` if connections are not encrypted.
+/// Returns the configuration of servers. Servers accept every client. Returns `None` if connections are not encrypted.
 ///
 /// # Errors
 ///

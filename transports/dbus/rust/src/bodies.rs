@@ -38,10 +38,10 @@ fn seal_frame(payload_bytes: usize, fill: Fill<'_>) -> Result<OwnedFd> {
     const DOING: &str = "creating sealed memory";
     let memory = memfd_create("hopmeter", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).context(DOING)?;
     ftruncate(&memory, (HEADER_BYTES + payload_bytes) as u64).context(DOING)?;
-    // SAFETY: no other process has the memory yet.
+    // SAFETY: no other process has access to the memory yet.
     let mut mapped = unsafe { MmapMut::map_mut(&memory) }.context(DOING)?;
     fill.write(FrameMut::split(&mut mapped));
-    drop(mapped); // writable memory cannot be sealed
+    drop(mapped); // memory cannot be sealed while it is mapped as writable
     fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL)
         .context(DOING)?;
     Ok(memory)
@@ -63,7 +63,7 @@ pub fn read(message: &Message, take: Take<'_>) -> Result<()> {
     if !fcntl_get_seals(&memory).context(DOING)?.contains(needed) {
         return Err(Error::new("the sender did not seal the memory of a message"));
     }
-    // Private, because sealed memory cannot be mapped as shared before Linux 6.7.
+    // Before Linux 6.7, sealed memory cannot be mapped as shared.
     // SAFETY: the seals prevent every process from changing or shortening the memory.
     let mapped = unsafe { MmapOptions::new().map_copy_read_only(&memory.as_fd()) }.context(DOING)?;
     take(Received::split(&mapped));

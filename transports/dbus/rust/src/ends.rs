@@ -16,12 +16,12 @@ pub struct MessageSender {
     pub runtime: Runtime,
     pub connection: Connection,
     pub path: String,
-    /// The bus name of the server.
+    /// The bus name of the server; `None` for signals.
     pub destination: Option<String>,
     pub writer: Writer,
 }
 
-/// Starts a signal or, if there is a server, a request.
+/// Returns a builder of a signal or, if a server is given, of a request.
 fn address<'a>(path: &'a str, server: Option<&'a str>) -> zbus::Result<Builder<'a>> {
     match server {
         None => Message::signal(path, INTERFACE, SIGNAL),
@@ -72,7 +72,7 @@ impl MessageReceiver {
         }
     }
 
-    /// Passes every message to `call`, in a task, until the connection ends or a message cannot be read.
+    /// Starts a task that passes every message to `call` until the connection ends or `call` fails.
     pub fn call(mut self, mut call: impl FnMut(&Message) -> Result<()> + Send + 'static) -> Task {
         let (runtime, stream, kind) = (self.runtime.clone(), self.stream.take(), self.kind);
         runtime.call(async move {
@@ -123,7 +123,7 @@ impl Server for CallServer {
 
     fn serve(self: Box<Self>, mut on_request: OnRequest) -> Result<Box<dyn Subscription>> {
         let Self { requests, mut replier } = *self;
-        // The handler may wait for another server, so the runtime continues on another thread.
+        // The handler may wait for another server, so the runtime's other tasks continue on another thread.
         let call =
             move |request: &Message| tokio::task::block_in_place(|| replier.answer(request.clone(), &mut *on_request));
         Ok(Box::new(requests.call(call)))

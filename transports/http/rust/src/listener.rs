@@ -13,8 +13,8 @@ use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A listener that returns connections whose TLS handshake has succeeded. Each handshake is a task, so that a slow
-/// client does not delay the others.
+/// A listener that returns connections whose TLS handshake has succeeded. Each handshake runs in its own task, so that
+/// a slow client does not delay other clients.
 pub struct TlsListener {
     address: SocketAddr,
     accepted: UnboundedReceiver<(TlsStream<TcpStream>, SocketAddr)>,
@@ -22,7 +22,7 @@ pub struct TlsListener {
 }
 
 impl TlsListener {
-    /// Must be called in the runtime whose tasks accept the connections.
+    /// Starts to accept connections, in a task of the current runtime. Must be called in a runtime.
     pub fn start<L>(mut listener: L, config: ServerConfig) -> io::Result<Self>
     where
         L: Listener<Io = TcpStream, Addr = SocketAddr>,
@@ -34,7 +34,7 @@ impl TlsListener {
                 let (connection, peer) = listener.accept().await;
                 let (greeting, sender) = (acceptor.accept(connection), sender.clone());
                 tokio::spawn(async move {
-                    // A failed handshake ends the connection. After the server has ended, nobody receives connections.
+                    // A failed handshake ends the connection. Sending fails only if the server has ended.
                     if let Ok(encrypted) = greeting.await {
                         let _ = sender.send((encrypted, peer));
                     }

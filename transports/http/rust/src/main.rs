@@ -36,7 +36,7 @@ struct Http {
     is_http2: bool,
     /// Whether Nagle's algorithm is off. `None` keeps the library's default.
     no_delay: Option<bool>,
-    /// The TLS configurations of clients and servers, if connections are encrypted.
+    /// The TLS configurations of clients and servers; `None` if connections are not encrypted.
     tls: Option<(ClientConfig, ServerConfig)>,
 }
 

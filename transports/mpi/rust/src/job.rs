@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 type Ranks = std::result::Result<Vec<i32>, String>;
 
 /// This process's place in the job. A thread initializes MPI as soon as the job has started, and finalizes MPI at the
-/// end, because MPI wants one thread to do both. In between, the thread calls MPI only while messages are unfinished.
+/// end, because the same thread must do both. In between, the thread calls MPI only while messages are unfinished.
 pub struct Job {
     folder: PathBuf,
     ranks: Arc<OnceLock<Ranks>>,
@@ -71,8 +71,8 @@ impl Job {
         })
     }
 
-    /// Returns the process ids of the ranks, if this process is a rank. If not, sleeps for a moment, so that a caller
-    /// that spins leaves the core to MPI.
+    /// Returns the process ids of the ranks if this process is a rank. If not, first sleeps briefly, so that a spinning
+    /// caller does not keep the core from the thread that initializes MPI.
     pub fn ranks(&self) -> Result<Option<&[i32]>> {
         match self.ranks.get() {
             Some(Ok(ranks)) => Ok(Some(ranks)),
@@ -84,7 +84,7 @@ impl Job {
         }
     }
 
-    /// Lets mpirun start a job with all nodes that wait.
+    /// Requests a job with all waiting nodes from the broker.
     pub fn start(&self) -> Result<()> {
         if self.is_rung.swap(true, Relaxed) {
             return Ok(());
@@ -95,8 +95,8 @@ impl Job {
         bell.write_all(b"start\n").context("asking mpirun for a job")
     }
 
-    /// Counts link ends (1, or -1 at the end) that have unfinished messages. MPI continues to send such messages only
-    /// inside its functions, and a link end may have no reason to call one.
+    /// Adds `ends`, which is 1 or -1, to the number of link ends that have unfinished messages. While there are such
+    /// link ends, the thread calls MPI: MPI sends messages only inside its functions, and the link ends may call none.
     pub fn count_unfinished(&self, ends: i32) {
         self.unfinished.fetch_add(ends, Relaxed);
         if let Some((wake, _)) = &*lock(&self.end) {
@@ -130,7 +130,7 @@ fn call_until_finished(unfinished: &AtomicI32, stopped: &mpsc::Receiver<()>) -> 
     true
 }
 
-/// Takes over the environment of a rank.
+/// Copies the environment of a rank.
 fn take_over(rank: &PathBuf) {
     for line in fs::read_to_string(rank).unwrap_or_default().lines() {
         if let Some((name, value)) = line.split_once('=') {
@@ -139,7 +139,7 @@ fn take_over(rank: &PathBuf) {
     }
 }
 
-/// Lets MPI report errors, and returns the process id of each rank.
+/// Makes MPI return error codes, and returns the process id of each rank.
 fn process_ids(universe: &mpi::environment::Universe) -> Ranks {
     if mpi::environment::threading_support() != Threading::Multiple {
         return Err("this MPI library does not support MPI_THREAD_MULTIPLE".into());

@@ -22,7 +22,7 @@ use crate::messages::{Place, Request, next_number};
 const LOOK: Duration = Duration::from_millis(10);
 /// How long `send` waits, like MPI_Send, until the library no longer needs the frame.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How long a link end that closes waits for its messages.
+/// How long a link end that closes waits for its unfinished messages.
 const PARTING: Duration = Duration::from_millis(100);
 const MOST_BYTES: usize = 64 << 20;
 const MOST_FRAMES: usize = 64;
@@ -73,7 +73,7 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    /// Whether all receivers have the frame. Waits for them until `until`.
+    /// Returns whether MPI no longer needs the frame for any receiver. Waits for this until `until`.
     fn is_done_by(&mut self, until: Instant) -> Result<bool> {
         while let Some((request, _)) = self.requests.last_mut() {
             if !request.is_done_by(until)? {
@@ -84,7 +84,7 @@ impl Outgoing {
         Ok(true)
     }
 
-    /// Lets the library forget the messages to receivers that have gone.
+    /// Gives up the messages to the receivers for which `has_gone` returns true.
     fn forget(&mut self, has_gone: impl Fn(Place) -> bool) {
         let (gone, left): (Vec<_>, Vec<_>) =
             take(&mut self.requests).into_iter().partition(|(_, place)| has_gone(*place));
@@ -117,7 +117,7 @@ impl MpiPublisher {
         self.is_unfinished = is_unfinished;
     }
 
-    /// Returns a frame that no receiver needs.
+    /// Returns the index of a frame that MPI no longer needs, or `None` if MPI needs all frames.
     fn free_frame(&mut self) -> Result<Option<usize>> {
         for (index, frame) in self.frames.iter_mut().enumerate() {
             if frame.requests.is_empty() || frame.is_done_by(Instant::now())? {
@@ -218,7 +218,7 @@ struct MpiSubscriber {
 }
 
 impl MpiSubscriber {
-    /// Joins the publisher, as soon as both are ranks of one job.
+    /// Joins the publisher if this process is already a rank of the job.
     fn join(&mut self) -> Result<()> {
         let Some(ranks) = self.job.ranks()? else { return Ok(()) };
         let rank = ranks.iter().position(|pid| *pid == self.pid).ok_or_else(|| {
@@ -237,7 +237,7 @@ impl MpiSubscriber {
         Ok(())
     }
 
-    /// Sends the publisher the tag of a receiver that joins, or its negative tag if it leaves.
+    /// Sends the publisher this receiver's tag to join, or its negative tag to leave.
     fn tell(&self, tag: i32) -> Result<()> {
         let number = tag.to_ne_bytes();
         // SAFETY: the number stays in place until the request is done or forgotten.
@@ -271,7 +271,7 @@ impl Drop for MpiSubscriber {
     }
 }
 
-/// Returns how the bytes travel: `vader` maps a segment of each rank that it reaches, and one of its own.
+/// Returns how the bytes travel. With `vader`, a process maps its own segment, and one of each rank it reaches.
 fn path() -> &'static str {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let segments: HashSet<&str> =

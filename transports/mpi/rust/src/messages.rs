@@ -47,7 +47,8 @@ impl Request {
         Ok(Self(request.assume_init()))
     }
 
-    /// Returns the number of bytes, if the message has arrived or, for a message to send, if MPI no longer needs it.
+    /// Returns the number of bytes if a received message has arrived, or if MPI no longer needs a sent message.
+    /// Otherwise returns `None`.
     pub fn test(&mut self) -> Result<Option<usize>> {
         let (mut done, mut bytes, mut status) = (0, 0, MaybeUninit::uninit());
         // SAFETY: the request is valid, and MPI writes the status if the request is done.
@@ -61,7 +62,7 @@ impl Request {
         Ok(Some(bytes.max(0) as usize))
     }
 
-    /// Returns whether the request is done by the given time.
+    /// Waits for the request, at most until the given time. Returns whether the request is done.
     pub fn is_done_by(&mut self, until: Instant) -> Result<bool> {
         loop {
             if self.test()?.is_some() {
@@ -73,7 +74,7 @@ impl Request {
         }
     }
 
-    /// Lets MPI forget a message that its receiver will never fetch.
+    /// Gives up a sent message that its receiver will never fetch.
     pub fn forget(mut self) {
         // SAFETY: the request is valid and not used afterwards.
         unsafe { ffi::MPI_Request_free(&mut self.0) };
@@ -90,7 +91,7 @@ impl Request {
     }
 }
 
-/// Returns the next number that a rank has sent to the tag, and the rank.
+/// Returns the next number that a rank has sent with this tag, and the rank; `None` if no number has arrived.
 pub fn next_number(tag: c_int) -> Result<Option<(c_int, c_int)>> {
     let (mut found, mut number, mut status) = (0, 0, MaybeUninit::<ffi::MPI_Status>::uninit());
     // SAFETY: MPI writes the status if it has found a message.
@@ -117,7 +118,7 @@ pub fn call_mpi() {
     }
 }
 
-/// Converts the result of a function of MPI.
+/// Returns an error with MPI's text if an MPI function returned an error code.
 fn check(code: c_int, doing: &str) -> Result<()> {
     if code == ffi::MPI_SUCCESS as c_int {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The byte stream below the WebSocket protocol: a socket, with TLS above it if the connection is encrypted. Each call
-//! chooses whether the socket may block.
+//! The byte stream below the WebSocket protocol: a socket, with TLS above it if the connection is encrypted. The caller
+//! chooses for each call whether the socket may block.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::os::fd::OwnedFd;
@@ -18,7 +18,7 @@ use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
 const LONGEST_GREETING: Duration = Duration::from_secs(5);
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
-/// The TLS configurations of both sides, which are `None` if connections are not encrypted.
+/// The TLS configurations of clients and servers. Both are `None` if connections are not encrypted.
 #[derive(Clone)]
 pub struct Encryption {
     client: Option<Arc<ClientConfig>>,
@@ -71,13 +71,14 @@ impl Read for Stream {
         loop {
             match tls.reader().read(into) {
                 Err(cause) if cause.kind() == ErrorKind::WouldBlock => {}
-                // The peer has ended without closing TLS. The WebSocket protocol handles such an end.
+                // The peer has closed the connection without closing TLS. The WebSocket protocol detects such an end.
                 Err(cause) if cause.kind() == ErrorKind::UnexpectedEof => return Ok(0),
                 read => return read,
             }
             tls.read_tls(&mut self.socket)?;
             let processed = tls.process_new_packets();
-            // The handshake, or the reason for its failure. A slow peer gets the rest with the next message.
+            // Sends the next part of the handshake, or an alert if the handshake failed. If the peer is slow, the
+            // unsent bytes are sent with the next message.
             unless_waiting(send_unsent(tls, &mut self.socket))?;
             processed.map_err(|cause| io::Error::new(ErrorKind::InvalidData, cause))?;
         }
@@ -85,7 +86,7 @@ impl Read for Stream {
 }
 
 impl Write for Stream {
-    /// Encrypts bytes, and sends as many as the peer accepts. rustls keeps the others until the next call or `flush`.
+    /// Encrypts bytes, and sends as many as the peer accepts. rustls stores the others until the next call or `flush`.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return self.socket.write(bytes) };
         send_unsent(tls, &mut self.socket)?;
