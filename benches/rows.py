@@ -171,7 +171,7 @@ def _thrift(wait: Axes, settings: Axes) -> tuple[Row, Row]:
 
 
 def _capnproto() -> tuple[Row, Row]:
-    # The limit applies to the bare program that calls from a thread other than that of its event loop, as a node does.
+    # The limit applies to `alike`: as in a node, its main thread passes calls to the thread of the event loop.
     alike, plain = (Bare(CAPNPROTO, ("{port}", *COMMON, way)) for way in ("alike", "plain"))
     axes: Axes = {**CALL, "wait": "callback"}
     return Row("capnproto", "c++", "bare", alike, axes), Row(
@@ -362,7 +362,7 @@ LIMITED = (
         Row("zenoh", "c++", "bare", Bare(ZENOH, (wait, *COMMON)), {**RING, "wait": wait}, {"congestion": "block"})
         for wait in ("block", "callback")
     ),
-    # A round trip of 64 bytes takes 0.6 µs, and hopmeter's timestamps and records take more than 5 % of this time.
+    # There is no limit for 64 bytes: hopmeter's timestamps and records take more than 5 % of the round trip of 0.6 µs.
     *(
         Row("aeron", "c++", "bare", Bare(AERON, ("{broker}", wait, *COMMON), "aeron"), axes, limit=limit, sizes=(size,))
         for wait, axes in (("block", {**RING, "wait": "block"}), ("spin", {**RING, "wait": "spin"}))

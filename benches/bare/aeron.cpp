@@ -41,7 +41,8 @@ struct End {
     if (blocks) idle.emplace();
   }
 
-  // Sends a message, in place if it fits into one fragment. Waits while Aeron rejects messages.
+  // Sends a message. Writes the message directly into the log buffer if it fits into one fragment. Waits while Aeron
+  // rejects messages.
   void send(auto&& write) {
     aeron::concurrent::logbuffer::BufferClaim claim;
     if (frame_bytes <= static_cast<size_t>(out->maxPayloadLength())) {
@@ -56,7 +57,7 @@ struct End {
     tries = 0;
   }
 
-  // Polls once, and idles with Aeron's strategy if it blocks.
+  // Polls once. If this end blocks, calls Aeron's idle strategy.
   void receive(auto& assemble) {
     const int fragments = in->poll(assemble, fragments_per_poll);
     if (idle) idle->idle(fragments);
@@ -66,7 +67,7 @@ struct End {
   int tries = 0;
 };
 
-// Relays until a message is marked as the last.
+// Relays messages until one is marked as the last.
 int relay(const char* folder, bool blocks) {
   End end(folder, back, there, blocks);
   bool ended = false;

@@ -19,7 +19,7 @@ static sd_bus* connect_to_broker(const char* address) {
   return bus;
 }
 
-// Waits for the next message of a type.
+// Waits for the next message of the given type.
 static sd_bus_message* next_message(sd_bus* bus, uint8_t type) {
   for (;;) {
     sd_bus_message* message = NULL;
@@ -45,7 +45,7 @@ static const void* frame_of(sd_bus_message* message) {
   return frame;
 }
 
-// A request needs a cookie, because without one, sd-bus asks for no reply.
+// A request needs a cookie: if the cookie is NULL, sd-bus does not request a reply.
 static void send_message(sd_bus* bus, sd_bus_message* message, uint64_t* cookie) {
   require(sd_bus_send(bus, message, cookie) >= 0 && sd_bus_flush(bus) >= 0, "send");
   sd_bus_message_unref(message);

@@ -1,8 +1,9 @@
 """Make calls between two Python processes over Arrow Flight, and print the median round trip in ns.
 
-`flight_alone.py BYTES ROUNDS CORES`: CORES is `A` or `A,B`, as in bare.py. Each call is one exchange with a record
-batch of one binary value in each direction. As in a hopmeter node, a thread makes the calls, because they block, both
-processes write and read headers and store times, and the server copies the request into its reply.
+`flight_alone.py BYTES ROUNDS CORES`: CORES is `A` or `A,B`, as in bare.py. Each call is one exchange: in each
+direction, one record batch with one binary value. The program does the same work as hopmeter's nodes. A separate thread
+makes the calls, because calls block. Both processes write and read headers, and store timestamps. The server copies the
+request into its reply.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import bare
 
 
 def make_batch(schema: Any, seq: int, due_ns: int, content: Any) -> Any:
-    """Return a record batch with a new frame, which contains a header and a copy of `content`."""
+    """Return a record batch with a new frame. The frame is a copy of `content`, with a header at the start."""
     import pyarrow as pa
 
     frame = bytearray(content)

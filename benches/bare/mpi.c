@@ -1,7 +1,7 @@
 // A bare ping-pong between two MPI ranks. `mpi plain|alike BYTES ROUNDS CORES` prints the median round trip in ns.
 // CORES is `A` or `A,B`, as in bare.h. The program starts itself with mpirun. `plain` calls MPI_Init, MPI_Send and
-// MPI_Recv. `alike` does the same work as a hopmeter ring: MPI_THREAD_MULTIPLE, requests that it tests, and a record
-// with two timestamps in each process.
+// MPI_Recv. `alike` does the same work as a hopmeter ring: it uses MPI_THREAD_MULTIPLE and tests requests instead of
+// blocking, and each process stores a record with two timestamps per message.
 #define _GNU_SOURCE
 #include <mpi.h>
 

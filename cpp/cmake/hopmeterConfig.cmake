@@ -82,8 +82,9 @@ macro(hopmeter_find_owned ROOT REMEDY PACKAGE VERSION)
   endif()
 endmacro()
 
-# Finds the folder of a Python package that contains a C++ library: in the Python that runs `hopmeter build`, otherwise in
-# the first python3 of PATH. NAME is set to the folder, and is not cached, because the package may be updated.
+# Sets NAME to the folder of a Python package that contains a C++ library. The macro searches the Python that runs
+# `hopmeter build` or, without `hopmeter build`, the first python3 of PATH. NAME is not cached, because the package may
+# be updated.
 macro(hopmeter_find_python_package NAME PACKAGE)
   find_program(Python3_EXECUTABLE python3)
   execute_process(

@@ -248,7 +248,7 @@ class Server {
   virtual Owned<Subscription> serve(OnRequest on_request);
 };
 
-/// Facts that are known only after the last message, such as (`path`, `shared memory`), which says how the bytes
+/// Facts that are known only after the last message. For example, (`path`, `shared memory`) says how the bytes
 /// travelled.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 

@@ -50,18 +50,19 @@ class StreamPublisher final : public Publisher {
     return position < 0 ? refuse(position, [] {}) : Sent::accepted;
   }
 
-  /// At the end of a term, Aeron rejects the message that does not fit, and starts the next term.
+  /// Sends a message, and once more if the message did not fit into the current term. Aeron has then started the next
+  /// term.
   static std::int64_t retry(const auto& send) {
     const auto position = send();
     return position == AERON_PUBLICATION_ADMIN_ACTION ? send() : position;
   }
 
-  /// Interprets a rejected message. Without a receiver, the message is lost, so `drop` only lets the caller write it.
+  /// Handles a rejected message. Without a receiver, the message is lost; `drop` lets the caller write it nonetheless.
   static Sent refuse(std::int64_t position, const auto& drop) {
     if (position == AERON_PUBLICATION_BACK_PRESSURED || position == AERON_PUBLICATION_ADMIN_ACTION) return Sent::busy;
     if (position != AERON_PUBLICATION_NOT_CONNECTED)
       throw Error("Aeron has closed the publication (" + std::to_string(position) + ")",
-                  "the client and the media driver must exchange a message every 10 s; check the load of the machine");
+                  "check that the media driver is running and that the machine is not overloaded");
     drop();
     return Sent::accepted;
   }
@@ -92,7 +93,8 @@ class Idle {
   std::variant<Spinning, BackoffIdleStrategy, SleepingIdleStrategy, YieldingIdleStrategy> strategy_;
 };
 
-/// A subscriber of a stream. Frames in one fragment are read in the log buffer; Aeron's assembler copies others.
+/// A subscriber of a stream. Receivers read a frame of one fragment in the log buffer. Aeron's assembler copies the
+/// fragments of a larger frame.
 class StreamSubscriber final : public Subscriber {
  public:
   StreamSubscriber(AeronClient& client, const Link& link)

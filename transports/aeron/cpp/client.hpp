@@ -1,4 +1,4 @@
-/// The process's connection to the media driver, and the streams of its links.
+/// The process's connection to the media driver, and the streams of the process's links.
 #pragma once
 
 #include <Aeron.h>
@@ -46,7 +46,7 @@ class AeronClient {
   /// How the bytes travel, for the fact `path`.
   const std::string& path() const { return path_; }
 
-  /// Opens the sending end of a new stream. Its id is unique at this media driver.
+  /// Opens the sending end of a new stream. The stream's id is unique at this media driver.
   std::shared_ptr<aeron::ExclusivePublication> publish(const hopmeter::Link& link) {
     const auto stream = static_cast<std::int32_t>(client_->nextCorrelationId() & 0x7fff'ffff);
     const auto id = client_->addExclusivePublication(channel_for(link.frame_bytes), stream);
@@ -68,10 +68,11 @@ class AeronClient {
 
  private:
   static constexpr std::size_t default_ipc_term = 64 << 20, default_udp_term = 16 << 20;
-  /// Aeron's largest message is this part of a term.
+  /// A term is this many times as long as Aeron's largest message.
   static constexpr std::size_t messages_per_term = 8;
 
-  /// The channel of a sender, with its terms and fragments. Receivers learn both from the media driver.
+  /// Returns the channel of a sender, with the lengths of terms and fragments. The media driver gives receivers both
+  /// lengths.
   std::string channel_for(std::size_t frame_bytes) const {
     auto channel = channel_ + (is_udp_ ? "|" : "?") + "mtu=" + std::to_string(mtu_);
     const auto needed = std::bit_ceil(frame_bytes) * messages_per_term;

@@ -1,5 +1,5 @@
 // Sends messages with Aeron. Start the media driver with `$AERON_ROOT/bin/aeronmd_s -Daeron.dir=ADDRESS`, then
-// `example receive`, and then `example send`, each in a terminal of its own.
+// `example receive`, and then `example send`, each in its own terminal.
 // Build: aeron="-isystem $AERON_ROOT/include/wrapper -isystem $AERON_ROOT/include/aeron -L$AERON_ROOT/lib"
 // Build: c++ -std=c++20 -O2 example.cpp -o example $aeron -Wl,-rpath,$AERON_ROOT/lib -laeron
 #include <Aeron.h>
@@ -22,7 +22,7 @@ const std::string ADDRESS = "/dev/shm/aeron-example";
 // The channel: `ipc` or `udp`.
 const std::string CHANNEL = "ipc";
 const std::string ENDPOINT = "127.0.0.1:20121";
-// Writes messages that fit into one fragment directly into the log buffer.
+// Whether messages that fit into one fragment are written directly into the log buffer.
 constexpr bool CLAIM = true;
 // 0: the library's default.
 constexpr int TERM_LENGTH = 0;
@@ -42,7 +42,7 @@ auto await(auto&& find) {
   return found;
 }
 
-// Sends one message. Returns whether Aeron accepted it: not without a receiver, or while the log buffer is full.
+// Sends one message. Returns false if there is no receiver, or if the log buffer is full.
 bool send_one(aeron::ExclusivePublication& publication, std::vector<std::uint8_t>& payload) {
   if (!CLAIM || PAYLOAD_BYTES > publication.maxPayloadLength())
     return publication.offer(AtomicBuffer(payload.data(), payload.size())) > 0;
@@ -81,7 +81,7 @@ void receive(aeron::Aeron& client) {
   std::fflush(stdout);
   int count = 0;
   auto until = Clock::now() + PATIENCE;
-  // The assembler joins messages that were split into fragments.
+  // The assembler joins the fragments of a message.
   aeron::FragmentAssembler assembler([&](AtomicBuffer&, auto, auto bytes, auto&) {
     count += bytes == PAYLOAD_BYTES;
     until = Clock::now() + PATIENCE;

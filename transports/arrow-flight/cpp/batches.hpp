@@ -12,12 +12,12 @@
 
 using Batch = std::shared_ptr<arrow::RecordBatch>;
 
-/// Throws if a call of Arrow has failed.
+/// Throws if an Arrow call has failed. `doing` describes the call.
 inline void demand(const arrow::Status& status, const std::string& doing) {
   if (!status.ok()) throw hopmeter::Error(doing + ": " + status.ToString());
 }
 
-/// Returns the value of a call of Arrow. Throws if the call has failed.
+/// Returns the value of an Arrow call. Throws if the call has failed.
 template <class Value>
 Value demand(arrow::Result<Value> result, const std::string& doing) {
   demand(result.status(), doing);
@@ -39,8 +39,8 @@ inline Batch write_batch(std::size_t payload_bytes, hopmeter::Fill fill) {
   return arrow::RecordBatch::Make(schema(), 1, {std::move(column)});
 }
 
-/// Returns the frame of a received record batch, which stays valid as long as the batch. The frame is empty if no node
-/// of hopmeter sent the batch.
+/// Returns the frame of a received record batch. The frame stays valid as long as the batch. The frame is empty if the
+/// batch has another schema or does not have exactly one row.
 inline hopmeter::Received to_received(const arrow::RecordBatch& batch) {
   if (batch.num_rows() != 1 || !batch.schema()->Equals(*schema())) return hopmeter::Received::split({});
   const auto frame = static_cast<const arrow::BinaryArray&>(*batch.column(0)).GetView(0);

@@ -49,7 +49,7 @@ class CallClient final : public hopmeter::Client {
     return std::move(chunk->data);
   }
 
-  /// Returns whether the client is still open.
+  /// Sets the stream that `interrupt` cancels. Returns whether the client is still open.
   bool set_current(flight::FlightStreamReader* reader) {
     const std::lock_guard lock(mutex_);
     current_ = reader;

@@ -10,7 +10,7 @@
 
 namespace flight = arrow::flight;
 
-/// The maximum number of bytes that a message adds to its frame, with a margin.
+/// More bytes than Flight adds to any frame.
 inline constexpr std::size_t margin_bytes = 4096;
 
 inline bool is_secure(const hopmeter::Setup& setup) { return setup.setting<std::string>("security") == "tls"; }

@@ -12,12 +12,12 @@
 #include "hopmeter/mailbox.hpp"
 #include "network.hpp"
 
-/// The record batches that wait for one receiver. The thread of the receiver's stream reads them.
+/// A queue of record batches for one receiver. The server's thread for the receiver's stream reads the queue.
 class Queue final : public arrow::RecordBatchReader {
  public:
   std::shared_ptr<arrow::Schema> schema() const override { return ::schema(); }
 
-  /// Waits for the next batch; null is the end of the stream.
+  /// Waits for the next batch. A null batch ends the stream.
   arrow::Status ReadNext(Batch* batch) override {
     std::optional<Batch> next;
     while (!next) next = waiting_.pop(nap);
@@ -71,7 +71,7 @@ class TopicPublisher final : public hopmeter::Publisher, private BoundServer {
     return arrow::Status::OK();
   }
 
-  /// The library destroys the queue of a receiver that has disconnected.
+  /// Returns the queues of the connected receivers. The library destroys the queue of a receiver that has disconnected.
   std::vector<std::shared_ptr<Queue>> open_queues() {
     std::vector<std::shared_ptr<Queue>> open;
     std::erase_if(queues_, [&](const std::weak_ptr<Queue>& each) {
@@ -87,7 +87,7 @@ class TopicPublisher final : public hopmeter::Publisher, private BoundServer {
   bool is_over_ = false;
 };
 
-/// A stream that a thread reads, because reading always blocks. The thread passes each batch to a function.
+/// A stream, which a separate thread reads, because reading always blocks. The thread passes each batch to a function.
 class ReadStream {
  public:
   template <class Pass>

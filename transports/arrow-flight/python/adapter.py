@@ -1,6 +1,6 @@
 """The adapter for Arrow Flight with pyarrow: topics are DoGet streams, and calls are DoExchange. ../README.md describes
-the record batches. pyarrow calls handlers on gRPC's threads. A thread that reads a stream blocks. If the wait is
-`block`, these threads pass messages to the polling thread.
+the record batches. pyarrow calls handlers on gRPC's threads. A separate thread reads each stream, because reading
+blocks. If the wait is `block`, gRPC's threads and the reading threads pass messages to the polling thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hopmeter.node.handover import CallbackTransport, opens
 from .batches import SCHEMA, read_batch, write_batch, write_options
 
 MARGIN_BYTES = 4096
-"""The maximum number of bytes that a message adds to its frame, with a margin."""
+"""More bytes than Flight adds to any frame."""
 UNDER_WAY = 16
 """The maximum number of queued batches per receiver. If a receiver's queue is full, a send is `busy`."""
 
@@ -40,7 +40,7 @@ def connect(setup: Setup, link: Link) -> flight.FlightClient:
 
 
 class FlightServer(flight.FlightServerBase):
-    """A Flight server with its own location, which is known as `address`."""
+    """A Flight server. `address` is the server's location."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         is_secure = setup.settings["security"] == "tls"
@@ -75,7 +75,7 @@ class TopicServer(FlightServer):
 
 
 class Publisher:
-    """A publisher, to whose server every receiver opens a stream."""
+    """A publisher. Every receiver opens a stream from the publisher's server."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._server = TopicServer(transport.setup, link)
@@ -97,7 +97,7 @@ class Publisher:
 
 
 class Subscription:
-    """A stream that a separate thread reads, which calls `on_frame`."""
+    """A stream. A separate thread reads the stream and calls `on_frame`."""
 
     def __init__(self, setup: Setup, link: Link, on_frame: Take) -> None:
         self._client = connect(setup, link)
@@ -117,7 +117,7 @@ class Subscription:
 
 
 class Client(BlockingCalls):
-    """A client, whose thread makes each call as one exchange."""
+    """A client. The client's thread makes each call as one exchange."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._client, self._options = connect(transport.setup, link), write_options(transport.setup)
@@ -146,7 +146,7 @@ class Client(BlockingCalls):
 
 
 class CallServer(FlightServer):
-    """The server of an rpc link, which answers the one request of each exchange."""
+    """The Flight server of an rpc link. The server answers the one request of each exchange."""
 
     def __init__(self, setup: Setup, link: Link, end: Server) -> None:
         self._options, self._end = write_options(setup), end
@@ -161,7 +161,7 @@ class CallServer(FlightServer):
 
 
 class Server(CalledServer):
-    """A server with callbacks on gRPC's threads."""
+    """A server. gRPC's threads call its handler."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         super().__init__(write_batch)

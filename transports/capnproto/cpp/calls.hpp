@@ -38,7 +38,7 @@ class ClientState final : kj::TaskSet::ErrorHandler {
   kj::TaskSet calls_;
 };
 
-/// A client with an event loop of its own, because a server's callback may wait for the reply.
+/// A client. It has its own event loop, because a server's callback may wait for the reply.
 class CallClient final : public hopmeter::Client {
  public:
   CallClient(const hopmeter::Setup& setup, const hopmeter::Link& link)
@@ -74,7 +74,7 @@ using Requests = hopmeter::Mailbox<PendingRequest>;
 using RequestSlot = std::shared_ptr<hopmeter::CallbackSlot<hopmeter::OnRequest>>;
 using CallContext = capnp::CallContext<Service::CallParams, Service::CallResults>;
 
-/// Lets a callback write the reply in place.
+/// Lets a callback write the reply into the message that is sent.
 class InlineReplier final : public hopmeter::Replier {
  public:
   explicit InlineReplier(CallContext& call) : call_(call) {}
@@ -154,7 +154,7 @@ class ServerState {
   Listener listener_;
 };
 
-/// A server with an event loop of its own, because its callback may wait for another server.
+/// A server. It has its own event loop, because its callback may wait for another server.
 class CallServer final : public hopmeter::Server {
  public:
   CallServer(const hopmeter::Setup& setup, const hopmeter::Link& link)

@@ -82,11 +82,11 @@ class EventLoop {
   /// The sockets and timers, for the event loop's thread only.
   kj::AsyncIoContext& io() noexcept { return *io_; }
 
-  /// Lets the running callback's call return only after a promise has been fulfilled.
+  /// Delays the return of the call that the running callback handles until `sent` is fulfilled.
   void wait_after_callback(kj::Promise<void> sent) { sends_.add(kj::mv(sent)); }
 
-  /// Waits for the messages that a callback has sent. A callback itself cannot wait, because only its own thread can
-  /// send.
+  /// Returns a promise, which is fulfilled when all messages of a callback are sent. The callback itself cannot wait,
+  /// because only its own thread can send.
   kj::Promise<void> finish_sends() {
     if (sends_.empty()) return kj::READY_NOW;
     return kj::joinPromises(std::exchange(sends_, {}).releaseAsArray());
@@ -118,7 +118,7 @@ class EventLoop {
     return waking.promise.then([this] { return run_jobs(); });
   }
 
-  /// Wakes the event loop only for the first of several jobs.
+  /// Adds a job. Only the first of several waiting jobs wakes the event loop.
   void post(Job job) {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(kj::mv(job));

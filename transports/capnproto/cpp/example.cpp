@@ -83,7 +83,7 @@ void send() {
   run_client([](Example::Client& client, capnp::Data::Reader payload, kj::WaitScope& scope) {
     auto request = client.deliverRequest();
     request.setData(payload);
-    request.send().wait(scope);  // waits if too much is on the way
+    request.send().wait(scope);  // waits if too many bytes are on the way
   });
   std::printf("sent %d messages\n", COUNT);
 }

@@ -50,13 +50,13 @@ class Connection {
  public:
   using Side = capnp::rpc::twoparty::Side;
 
-  /// The side of the peer that connects, which offers nothing.
+  /// Creates the connecting side, which offers no capability.
   Connection(const hopmeter::Setup& setup, kj::Own<kj::AsyncIoStream> stream)
       : stream_(kj::mv(stream)),
         network_(*stream_, Side::CLIENT, options(setup)),
         system_(capnp::makeRpcClient(network_)) {}
 
-  /// The side of the peer that listens, and offers a capability.
+  /// Creates the listening side, which offers a capability.
   Connection(const hopmeter::Setup& setup, kj::Own<kj::AsyncIoStream> stream, capnp::Capability::Client offer)
       : stream_(kj::mv(stream)),
         network_(*stream_, Side::SERVER, options(setup)),

@@ -65,7 +65,7 @@ class TopicPublisher final : public hopmeter::Publisher {
   TopicPublisher(const hopmeter::Setup& setup, const hopmeter::Link& link)
       : state_(EventLoop::of_endpoint(), setup, link), address_(state_->address()) {}
 
-  /// Waits for a short time until all frames are sent.
+  /// Waits up to 100 ms for the queued frames to be sent.
   ~TopicPublisher() override {
     constexpr int pauses = 100;
     constexpr std::chrono::milliseconds pause{1};
@@ -115,7 +115,7 @@ class SubscriberState {
   class Delivery final : public Receiver::Server {
    public:
     explicit Delivery(SubscriberState& state) : state_(state) {}
-    /// Returns, and thereby allows the publisher to send more, when there is room for the next frame.
+    /// Returns when there is room for the next frame; the publisher may then send more.
     kj::Promise<void> deliver(DeliverContext context) override { return state_.take(context.getParams().getFrame()); }
 
    private:

@@ -5,7 +5,7 @@
 
 #include "event_loop.hpp"
 
-/// `enter`, `leave` and `has_room` may be called on any thread, everything else on the event loop's thread only.
+/// Only the event loop's thread may call `room`. Every thread may call the other public functions.
 class Window {
  public:
   explicit Window(EventLoop& loop) : loop_(loop) {}

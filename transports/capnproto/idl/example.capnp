@@ -2,10 +2,10 @@
 
 interface Example {
   deliver @0 (data :Data) -> stream;
-  # Takes a message.
+  # Receives a message.
 
   call @1 (request :Data) -> (reply :Data);
 
   end @2 () -> ();
-  # Tells the server that no more messages or calls will come.
+  # The client calls this after its last message or call.
 }

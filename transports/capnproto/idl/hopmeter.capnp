@@ -2,7 +2,7 @@
 @0xf7030955850c3c1d;
 
 interface Topic {
-  # What a publisher offers as its bootstrap capability.
+  # The bootstrap capability of a publisher.
   subscribe @0 (receiver :Receiver) -> ();
   # The subscription ends when the subscriber disconnects.
 }
@@ -13,6 +13,6 @@ interface Receiver {
 }
 
 interface Service {
-  # What a server offers as its bootstrap capability.
+  # The bootstrap capability of a server.
   call @0 (request :Data) -> (reply :Data);
 }

@@ -1,8 +1,8 @@
 """The adapter for Cap'n Proto RPC in Python, with pycapnp. ../README.md describes the interfaces.
 
-pycapnp runs in an asyncio event loop, which also calls the callbacks. The publishers and subscribers of an endpoint
-share an event loop, which has a thread of its own; each client and each server has a separate one. With `block`, a
-queue passes messages from the event loop to the endpoint's thread.
+pycapnp runs in an asyncio event loop, which also calls the callbacks. All publishers and subscribers of an endpoint
+share one event loop. Each client and each server has a separate event loop. Each event loop has its own thread. With
+`block`, a queue passes messages from the event loop to the endpoint's thread.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from hopmeter.node.handover import path_fact
 from .connections import IDL, ConnectingEnd, KjLoop, ListeningEnd
 
 WINDOW_BYTES = 65536
-"""The number of bytes on the way to the receivers above which a publisher is busy, in addition to its largest frame.
-The number is the default window of capnp-rpc. pycapnp itself has no flow control for streaming calls."""
+"""A publisher is busy if this many bytes, plus its largest frame, are on the way to its receivers. The value is the
+default window of capnp-rpc. pycapnp itself has no flow control for streaming calls."""
 MOST_FRAMES = 16
-"""The number of frames in the queue of a polled subscriber above which calls do not return, so that publishers wait."""
+"""If the queue of a polled subscriber contains this many frames, calls do not return, so that publishers wait."""
 
 
 class Topic(IDL.Topic.Server):
@@ -90,7 +90,7 @@ class Receiver(IDL.Receiver.Server):
 
 
 class ReceivingEnd(ConnectingEnd):
-    """A subscriber, whose event loop awaits `take` for each frame."""
+    """A subscriber. Its event loop awaits `take` for each frame."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
         super().__init__(setup, link, endpoint_loop(KjLoop))
@@ -148,7 +148,7 @@ class Subscriber(ReceivingEnd):
 
 
 class Client(ConnectingEnd):
-    """A client with an event loop of its own, because a server's callback may wait for the reply."""
+    """A client. It has its own event loop, because a server's callback may wait for the reply."""
 
     def __init__(self, transport: Transport, link: Link) -> None:
         self._replies = ReplyQueue()

@@ -16,7 +16,7 @@ LIBRARY = Path(capnp.__file__).parents[1]
 """The folder from which the schema imports `/capnp/stream.capnp`, which pycapnp contains."""
 IDL: Any = capnp.load(str(Path(__file__).parents[1] / "idl/hopmeter.capnp"), imports=[str(LIBRARY)])
 MARGIN_BYTES, WORD_BYTES = 4096, 8
-"""The number of bytes that a call adds to its frame, with a margin; the size of a word."""
+"""More bytes than a call adds to its frame; the size of a word."""
 
 
 def reader_options(setup: Setup) -> dict[str, int]:

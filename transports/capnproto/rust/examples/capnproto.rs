@@ -106,7 +106,7 @@ async fn run_client(makes_calls: bool) -> Result<u32, Box<dyn Error>> {
         } else {
             let mut request = client.deliver_request();
             request.get().set_data(&[0; PAYLOAD_BYTES]);
-            request.send().await?; // waits if too much is on the way
+            request.send().await?; // waits if too many bytes are on the way
             count += 1;
         }
     }

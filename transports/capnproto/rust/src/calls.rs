@@ -26,7 +26,7 @@ pub struct CallClient {
 }
 
 impl CallClient {
-    /// Opens a client with an event loop of its own, because a server's callback may wait for the reply.
+    /// Opens a client, which has its own event loop, because a server's callback may wait for the reply.
     pub fn open(network: &Network, link: &Link) -> Result<Self> {
         let (network, socket) = (network.clone(), network.endpoint.connect(link)?);
         let (requests, mut queue) = unbounded_channel::<Bytes>();
@@ -46,7 +46,8 @@ impl CallClient {
     }
 }
 
-/// Passes on the reply of a call. A call that fails because its server has disconnected counts as unanswered.
+/// Waits for the reply to a call, and passes the reply to the endpoint's thread. A call that fails because its server
+/// has disconnected counts as unanswered.
 async fn receive(call: capnp::capability::RemotePromise<service::call_results::Owned>, replies: Sender<Bytes>) {
     let Ok(response) = call.promise.await else { return };
     if let Ok(reply) = response.get().and_then(|results| results.get_reply()) {
@@ -81,7 +82,8 @@ enum Handler {
 struct Service(Arc<Mutex<Handler>>);
 
 impl Service {
-    /// Lets a callback write the reply into `results`, or returns a channel for the reply of the endpoint's thread.
+    /// Calls the callback, which writes the reply into `results`. If the endpoint polls, instead queues the request and
+    /// returns a channel for the reply.
     fn handle(
         &self,
         request: &[u8],
@@ -116,7 +118,7 @@ impl service::Server for Service {
     }
 }
 
-/// Lets the handler write the reply in place.
+/// Lets the handler write the reply into the message that is sent.
 struct InlineReplier<'a>(Option<&'a mut service::CallResults>);
 
 impl Replier for InlineReplier<'_> {
@@ -147,7 +149,7 @@ pub struct CallServer {
 }
 
 impl CallServer {
-    /// Opens a server with an event loop of its own, because its callback may wait for another server.
+    /// Opens a server, which has its own event loop, because its callback may wait for another server.
     pub fn open(network: &Network, link: &Link) -> Result<Self> {
         let (network, listener) = (network.clone(), network.listen(link)?);
         let (sender, requests) = channel();

@@ -72,7 +72,7 @@ impl EventLoop {
             });
         };
         if let Some(jobs) = &self.jobs {
-            // Sending fails only if the thread has ended, and then there is nothing to host.
+            // Sending fails only if the thread has ended, so an error can be ignored.
             drop(jobs.send(Box::new(job)));
         }
         Hosted { home: self.clone(), stop: Some(stop), ended }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::compat::TokioAsyncReadCompatExt;
 
-/// The number of bytes that a call adds to its frame, with a margin.
+/// More bytes than a call adds to its frame.
 const MARGIN_BYTES: usize = 4096;
 const WORD_BYTES: usize = 8;
 /// How long a listener waits after a failed attempt to accept a connection.
@@ -48,7 +48,7 @@ impl Network {
         RpcSystem::new(Box::new(network), offer)
     }
 
-    /// Serves connections, each in a task of its own, until the future is dropped.
+    /// Serves each connection in a separate task, until the future is dropped.
     pub async fn serve(self, socket: OwnedFd, offer: Client) {
         let mut connections = JoinSet::new();
         let Ok(listener) = Accepting::from(socket, self.endpoint.is_unix()) else { return };

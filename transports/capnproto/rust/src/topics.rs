@@ -40,14 +40,14 @@ async fn deliver_all(receivers: Receivers, mut frames: UnboundedReceiver<Bytes>,
         let sent = join_all(called.iter().map(|receiver| deliver(receiver, &frame))).await;
         if sent.contains(&false) {
             let mut outcomes = sent.into_iter();
-            // Receivers that have joined meanwhile are at the end, and stay.
+            // Receivers that have subscribed meanwhile are at the end of the list, and remain.
             receivers.borrow_mut().retain(|_| outcomes.next().unwrap_or(true));
         }
         window.leave();
     }
 }
 
-/// Returns false if the receiver has disconnected. Cap'n Proto sends the message before the function first waits.
+/// Calls a receiver; returns false if it has disconnected. Cap'n Proto sends the message before the function waits.
 async fn deliver(receiver: &receiver::Client, frame: &Bytes) -> bool {
     let mut request = receiver.deliver_request();
     request.get().set_frame(frame);
@@ -135,7 +135,7 @@ type SharedTaker = Arc<Mutex<Taker>>;
 struct Receiver(SharedTaker);
 
 impl Receiver {
-    /// Returns the window that the frame entered, if any.
+    /// Passes on a frame. Returns the window of the queue if the endpoint polls.
     fn take(&self, frame: &[u8]) -> Option<Arc<Window>> {
         match &mut *lock(&self.0) {
             Taker::Queue(queue, window) => {
@@ -151,7 +151,7 @@ impl Receiver {
 }
 
 impl receiver::Server for Receiver {
-    /// Returns, and thereby allows the publisher to send more, when there is room for the next frame.
+    /// Returns when there is room for the next frame; the publisher may then send more.
     async fn deliver(self: Rc<Self>, call: receiver::DeliverParams) -> capnp::Result<()> {
         let window = self.take(call.get()?.get_frame()?);
         drop(call);
@@ -169,7 +169,7 @@ fn subscribe(network: &Network, link: &Link, taker: SharedTaker) -> Result<Hoste
         let Ok((topic, system)) = network.connect::<topic::Client>(socket) else { return };
         let mut request = topic.subscribe_request();
         request.get().set_receiver(new_client(Receiver(taker)));
-        // Both end if the publisher has disconnected.
+        // Both futures end if the publisher has disconnected.
         let _ = tokio::join!(request.send().promise, system);
     }))
 }

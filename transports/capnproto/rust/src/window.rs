@@ -12,7 +12,7 @@ const MOST_FRAMES: usize = 16;
 const PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// The windows that a running callback has sent to.
+    /// The windows of the publishers through which a running callback has sent.
     static USED: RefCell<Vec<Arc<Window>>> = const { RefCell::new(Vec::new()) };
 }
 
