@@ -20,6 +20,7 @@ from conformance.scripted_node import NodeDiedError, NodeError, ScriptedNode
 from conformance.shared_broker import SharedBroker
 from conformance.test_rpc import NATIVE, call, connect_call
 from hopmeter.manifest.model import Manifest
+from hopmeter.manifest.tables.allowed_words import LANGUAGES
 from hopmeter.manifest.tables.setting import OFF, SECURITY
 from tests.hosts.keeper import CABLE
 from tests.hosts.network import Host, two_hosts
@@ -39,11 +40,14 @@ def pairs(manifest: Manifest, hosts: Mapping[str, Host]) -> list[Case]:
 
 
 def encrypted_pairs(cases: Sequence[Case]) -> list[Case]:
-    """Return, for each kind of encryption, cases in which each language sends encrypted frames to one other language.
-    The list is empty if the transport has no encryption."""
+    """Return, for each kind of encryption, cases in which each language that can encrypt sends encrypted frames to one
+    other such language. The list is empty if the transport has no encryption."""
     setting = cases[0].manifest.settings.get(SECURITY)
-    kinds = [kind for kind in (setting.choices or ()) if kind != OFF] if setting else []
+    if setting is None:
+        return []
+    kinds, able = [kind for kind in setting.choices or () if kind != OFF], set(setting.languages or LANGUAGES)
     across = [case for case in cases if case.sender != case.receiver and is_in_ring(case)]
+    across = [case for case in across if {case.sender, case.receiver} <= able]
     return [replace(case, overrides={**case.overrides, SECURITY: kind}) for kind in kinds for case in across]
 
 
