@@ -39,10 +39,17 @@ inline Batch write_batch(std::size_t payload_bytes, hopmeter::Fill fill) {
   return arrow::RecordBatch::Make(schema(), 1, {std::move(column)});
 }
 
-/// Returns the frame of a received record batch. The frame stays valid as long as the batch. The frame is empty if the
-/// batch has another schema or does not have exactly one row.
+/// Whether a received record batch contains exactly one frame. Arrow's readers do not check a column's offsets, so a
+/// hostile program could otherwise make this node read memory outside the message.
+inline bool has_frame(const arrow::RecordBatch& batch) {
+  return batch.num_rows() == 1 && batch.schema()->Equals(*schema()) && batch.ValidateFull().ok() &&
+         batch.column(0)->IsValid(0);
+}
+
+/// Returns the frame of a received record batch. The frame stays valid as long as the batch. The frame is empty, and
+/// therefore malformed, if the batch does not contain exactly one frame.
 inline hopmeter::Received to_received(const arrow::RecordBatch& batch) {
-  if (batch.num_rows() != 1 || !batch.schema()->Equals(*schema())) return hopmeter::Received::split({});
+  if (!has_frame(batch)) return hopmeter::Received::split({});
   const auto frame = static_cast<const arrow::BinaryArray&>(*batch.column(0)).GetView(0);
   return hopmeter::Received::split(std::as_bytes(std::span(frame)));
 }

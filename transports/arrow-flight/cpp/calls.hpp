@@ -33,10 +33,11 @@ class CallClient final : public hopmeter::Client {
   /// Makes a call. Returns nothing if there is no reply, because the server has disconnected or has not answered.
   std::optional<Batch> exchange(const Batch& request) {
     auto opened = client_->DoExchange(name_);
-    if (!opened.ok() || !set_current(opened->reader.get())) return {};
+    if (!opened.ok()) return {};
+    set_current(opened->reader.get());
     auto reply = ask(*opened, request);
+    (void)opened->writer->Close();  // waits until the server has ended the exchange
     set_current(nullptr);
-    (void)opened->writer->Close();
     return reply;
   }
 
@@ -49,16 +50,20 @@ class CallClient final : public hopmeter::Client {
     return std::move(chunk->data);
   }
 
-  /// Sets the stream that `interrupt` cancels. Returns whether the client is still open.
-  bool set_current(flight::FlightStreamReader* reader) {
+  /// Sets the stream that `interrupt` cancels. If the client is already closing, cancels the stream immediately.
+  void set_current(flight::FlightStreamReader* reader) {
     const std::lock_guard lock(mutex_);
     current_ = reader;
-    return !is_closing_;
+    if (is_closing_) cancel();
   }
 
   void interrupt() {
     const std::lock_guard lock(mutex_);
     is_closing_ = true;
+    cancel();
+  }
+
+  void cancel() {
     if (current_) current_->Cancel();
   }
 
@@ -74,7 +79,9 @@ class CallClient final : public hopmeter::Client {
 class CallServer final : public hopmeter::CalledServer, private BoundServer {
  public:
   CallServer(const hopmeter::Setup& setup, const hopmeter::Link& link)
-      : CalledServer(link), BoundServer(setup, link), options_(write_options(setup)) {}
+      : CalledServer(link), options_(write_options(setup)) {
+    start(setup, link);
+  }
 
   ~CallServer() override {
     CalledServer::close();

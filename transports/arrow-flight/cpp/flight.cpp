@@ -31,7 +31,7 @@ class Flight final
   Facts facts() override {
     const auto codec = shared_.setting<std::string>("compression");
     const std::string batches = codec == "none" ? "record batches" : "record batches compressed with " + codec;
-    const std::string below = is_unix(shared_) ? "a Unix socket" : is_secure(shared_) ? "TLS" : "TCP";
+    const std::string below = is_unix(shared_) ? "a Unix socket" : connection_kind(shared_);
     const std::string queue = has_queue_ ? ", and a queue from the library's thread" : "";
     return {{"path", batches + " over HTTP/2 over " + below + queue}};
   }

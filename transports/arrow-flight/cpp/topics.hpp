@@ -37,8 +37,9 @@ class Queue final : public arrow::RecordBatchReader {
 
 class TopicPublisher final : public hopmeter::Publisher, private BoundServer {
  public:
-  TopicPublisher(const hopmeter::Setup& setup, const hopmeter::Link& link)
-      : BoundServer(setup, link), options_(write_options(setup)) {}
+  TopicPublisher(const hopmeter::Setup& setup, const hopmeter::Link& link) : options_(write_options(setup)) {
+    start(setup, link);
+  }
 
   ~TopicPublisher() override {
     {
@@ -144,7 +145,9 @@ class TopicSubscriber final : public hopmeter::Subscriber {
   }
 
  private:
+  /// The destructor releases the semaphore only once. After that, this function must not wait again.
   void push(Batch batch) {
+    if (is_closing_) return;
     room_.acquire();
     if (!is_closing_) arrived_.push(std::move(batch));
   }

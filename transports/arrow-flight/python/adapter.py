@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from pyarrow import flight
 
 from hopmeter.node.calls import BlockingCalls, CalledServer
 from hopmeter.node.contract import Fill, Link, Setup, Take
-from hopmeter.node.credentials import credential
+from hopmeter.node.credentials import connection_kind, credential, uses_tls
 from hopmeter.node.handover import CallbackTransport, opens
 
 from .batches import SCHEMA, read_batch, write_batch, write_options
@@ -25,6 +26,8 @@ MARGIN_BYTES = 4096
 """More bytes than Flight adds to any frame."""
 UNDER_WAY = 16
 """The maximum number of queued batches per receiver. If a receiver's queue is full, a send is `busy`."""
+FAILURES = (pa.ArrowException, OSError)
+"""The exceptions that pyarrow raises if a stream or a call fails. An incomplete message raises OSError."""
 
 
 def connect(setup: Setup, link: Link) -> flight.FlightClient:
@@ -34,8 +37,7 @@ def connect(setup: Setup, link: Link) -> flight.FlightClient:
         ("grpc.use_local_subchannel_pool", 1),  # a separate connection for each link end
         ("grpc.enable_http_proxy", 0),
     ]
-    is_secure = setup.settings["security"] == "tls"
-    trusted = credential(setup, "ca.pem").read_bytes() if is_secure else None
+    trusted = credential(setup, "ca.pem").read_bytes() if uses_tls(setup) else None
     return flight.FlightClient(link.address, tls_root_certs=trusted, generic_options=options)
 
 
@@ -43,7 +45,7 @@ class FlightServer(flight.FlightServerBase):
     """A Flight server. `address` is the server's location."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
-        is_secure = setup.settings["security"] == "tls"
+        is_secure = uses_tls(setup)
         scheme = "grpc+tls" if is_secure else "grpc+tcp"
         pair = [credential(setup, name).read_bytes() for name in ("server.pem", "server.key")] if is_secure else None
         unix = f"grpc+unix://{setup.directory}/{link.name}.flight"
@@ -53,25 +55,42 @@ class FlightServer(flight.FlightServerBase):
         self.address = f"{scheme}://{setup.advertised}:{self.port}" if is_tcp else unix
 
 
+Queue = queue.SimpleQueue[Any]
+"""A queue of record batches for one receiver. None ends the receiver's stream."""
+
+
+def read_queue(waiting: Queue) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a queue until its end."""
+    while (batch := waiting.get()) is not None:
+        yield batch
+
+
 class TopicServer(FlightServer):
     """The server of a publisher, with a stream and a queue for each receiver."""
 
     def __init__(self, setup: Setup, link: Link) -> None:
-        self.queues = list[queue.SimpleQueue[Any]]()
+        self.queues = list[Queue]()
         self._options = write_options(setup)
+        self._lock, self._is_over = threading.Lock(), False
         super().__init__(setup, link)
 
     def do_get(self, _context: flight.ServerCallContext, _ticket: flight.Ticket) -> flight.GeneratorStream:
-        waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.queues.append(waiting)
-        return flight.GeneratorStream(SCHEMA, self._batches(waiting), self._options)
+        waiting = Queue()
+        batches = read_queue(waiting)
+        with self._lock:
+            self.queues.append(waiting)
+            if self._is_over:
+                waiting.put(None)
+        # pyarrow destroys the generator when its stream ends, even if the receiver left before the first batch.
+        weakref.finalize(batches, self.queues.remove, waiting)
+        return flight.GeneratorStream(SCHEMA, batches, self._options)
 
-    def _batches(self, waiting: queue.SimpleQueue[Any]) -> Iterator[pa.RecordBatch]:
-        try:
-            while (batch := waiting.get()) is not None:
-                yield batch
-        finally:
-            self.queues.remove(waiting)
+    def end_streams(self) -> None:
+        """End all streams after their queued batches. A stream that a receiver opens later ends at once."""
+        with self._lock:
+            self._is_over = True
+            for waiting in list(self.queues):
+                waiting.put(None)
 
 
 class Publisher:
@@ -91,8 +110,7 @@ class Publisher:
         return True
 
     def close(self) -> None:
-        for waiting in list(self._server.queues):
-            waiting.put(None)
+        self._server.end_streams()
         self._server.shutdown()
 
 
@@ -106,7 +124,7 @@ class Subscription:
         self._thread.start()
 
     def _read(self, on_frame: Take) -> None:
-        with contextlib.suppress(pa.ArrowException):  # no more messages come after a disconnection or a close
+        with contextlib.suppress(*FAILURES):  # no more messages come after a disconnection or a close
             for chunk in self._reader:
                 on_frame(read_batch(chunk.data))
 
@@ -127,7 +145,7 @@ class Client(BlockingCalls):
 
     def _exchange(self, request: pa.RecordBatch) -> tuple[Any] | None:
         """Return the reply, or None if the server has disconnected or has not answered."""
-        with contextlib.suppress(pa.ArrowException, StopIteration):
+        with contextlib.suppress(*FAILURES, StopIteration):
             writer, self._reader = self._client.do_exchange(self._descriptor)
             with writer:
                 writer.begin(SCHEMA, options=self._options)
@@ -180,9 +198,9 @@ class Transport(CallbackTransport):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        codec, is_secure = self.settings["compression"], self.settings["security"] == "tls"
+        codec = self.settings["compression"]
         batches = "record batches" if codec == "none" else f"record batches compressed with {codec}"
-        carrier = ("TLS" if is_secure else "TCP") if self.settings["endpoint"] == "tcp" else "a Unix socket"
+        carrier = connection_kind(setup) if self.settings["endpoint"] == "tcp" else "a Unix socket"
         self.path = f"{batches} over HTTP/2 over {carrier}"
 
     @staticmethod

@@ -12,6 +12,7 @@ from hopmeter.node.contract import Fill, Setup
 
 SCHEMA = pa.schema([pa.field("frame", pa.binary(), nullable=False)])
 OFFSETS = struct.Struct("=ii")
+NO_FRAME = pa.py_buffer(b"")
 
 
 def write_batch(payload_bytes: int, fill: Fill) -> pa.RecordBatch:
@@ -23,9 +24,19 @@ def write_batch(payload_bytes: int, fill: Fill) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([column], schema=SCHEMA)
 
 
-def read_batch(batch: pa.RecordBatch) -> pa.Buffer:
-    """Return the frame of a received record batch, without a copy."""
-    return batch.column(0)[0].as_buffer()
+def read_batch(batch: pa.RecordBatch | None) -> pa.Buffer:
+    """Return the frame of a received record batch, without a copy.
+
+    The frame is empty, and therefore malformed, if the batch does not contain exactly one frame. `batch` is None if a
+    Flight message contains only metadata.
+    """
+    if batch is None or batch.num_rows != 1 or batch.schema != SCHEMA:
+        return NO_FRAME
+    try:
+        batch.validate(full=True)  # Arrow's readers do not check a column's offsets
+    except pa.ArrowInvalid:
+        return NO_FRAME
+    return batch.column(0)[0].as_buffer() or NO_FRAME  # a null value has no buffer
 
 
 def write_options(setup: Setup) -> ipc.IpcWriteOptions:
