@@ -121,13 +121,16 @@ def _shape(cell: Cell, *_: object) -> str:
     return _waits(cell) or _works(cell)
 
 
-def _begin(cell: Cell, *_: object) -> str:
+def _begin(cell: Cell, manifest: Manifest, _: Capabilities) -> str:
     if not cell.axes.begins_at_once:
         return ""
     if cell.axes.pattern != "pubsub" or cell.axes.relays or not cell.axes.pacing.is_scheduled:
         return tag("D-AT-ONCE", "begin at-once needs pubsub without relays, and a pace with a rate")
     if cell.nodes.hosts:
         said = '`begin = "at-once"` compares times from a single clock, so all nodes must run on this machine'
+        return tag("D-AT-ONCE", said)
+    if not manifest.late_processes:
+        said = f"the processes of {cell.axes.transport} start together, so the source cannot send at once"
         return tag("D-AT-ONCE", said)
     return ""
 

@@ -178,6 +178,11 @@ def test_what_can_be_is_not_dropped(given: dict[str, Any]) -> None:
     assert {cell.dropped for cell in make_plan(capabilities(BUS), **given).cells} == {""}
 
 
+def test_the_source_cannot_send_at_once_if_no_process_can_join_later() -> None:
+    made = make_plan(capabilities(transport("bus", late_processes=False)), begin="at-once")
+    assert [lacking(cell.dropped, "D-AT-ONCE bus") for cell in made.cells if cell.axes.transport == "bus"] == [[]]
+
+
 def test_languages_that_cannot_talk_to_each_other_are_not_mixed() -> None:
     made = make_plan(capabilities(transport("bus", cross_language=False)), language="pairs")
     assert [cell.axes.language for cell in made.runnable if cell.comparison.ranked] == ["rust", "python"]

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <mpi.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +12,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "buffer.hpp"
 #include "hopmeter/hopmeter.hpp"
 #include "hopmeter/resource.hpp"
 
@@ -23,15 +23,6 @@ using hopmeter::Error;
 
 /// The pause between two checks of whether the job has started, or whether messages are still unfinished.
 inline constexpr auto pause = 2ms;
-
-/// Throws an error with MPI's text if a call has failed.
-inline void check(int code, const char* doing) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  throw Error(std::string(doing) + ": " + std::string(text, static_cast<std::size_t>(length)));
-}
 
 /// This process's place in the job. A thread initializes MPI as soon as the job has started, and finalizes MPI at the
 /// end, because the same thread must do both. In between, the thread calls MPI only while messages are unfinished.
@@ -59,7 +50,8 @@ class Job {
   /// Requests a job with all waiting nodes from the broker.
   void start() {
     if (is_rung_.exchange(true)) return;
-    const hopmeter::Descriptor bell(::open((folder_ + "/doorbell").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    const hopmeter::Descriptor bell(::open((folder_ + "/doorbell").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC),
+                                    "asking mpirun for a job");
     if (::write(*bell, "start\n", 6) != 6) throw Error::system("asking mpirun for a job");
   }
 
@@ -68,6 +60,15 @@ class Job {
   void count_unfinished(int ends) {
     const std::scoped_lock lock(mutex_);
     unfinished_ += ends;
+    wake_.notify_one();
+  }
+
+  /// Waits until MPI no longer needs a buffer, at most until `until`. If MPI then still needs the buffer, keeps it until
+  /// MPI no longer needs it, or until MPI is finalized.
+  void release(Buffer buffer, Clock::time_point until) noexcept {
+    if (buffer.is_done(until)) return;
+    const std::scoped_lock lock(mutex_);
+    kept_.push_back(std::move(buffer));
     wake_.notify_one();
   }
 
@@ -100,9 +101,10 @@ class Job {
       return;
     }
     std::unique_lock lock(mutex_);
-    while (wake_.wait(lock, stop, [&] { return unfinished_ > 0; })) {
+    while (wake_.wait(lock, stop, [&] { return unfinished_ > 0 || !kept_.empty(); })) {
       int found = 0;
       MPI_Iprobe(MPI_ANY_SOURCE, unused_tag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+      std::erase_if(kept_, [](Buffer& each) { return each.is_done(); });
       wake_.wait_for(lock, stop, pause, [] { return false; });
       if (stop.stop_requested()) break;
     }
@@ -118,9 +120,9 @@ class Job {
       std::this_thread::sleep_for(pause);
     }
     std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-      const auto end = line.find('=');
-      ::setenv(line.substr(0, end).c_str(), line.c_str() + end + 1, 1);
+    for (std::string entry; std::getline(file, entry, '\0');) {
+      const auto end = entry.find('=');
+      if (end != entry.npos) ::setenv(entry.substr(0, end).c_str(), entry.c_str() + end + 1, 1);
     }
     return true;
   }
@@ -142,6 +144,8 @@ class Job {
   std::atomic<bool> is_rung_ = false;
   std::atomic<int> tags_ = 0;
   int unfinished_ = 0;
+  /// The buffers that their link ends have released, but that MPI still needs.
+  std::vector<Buffer> kept_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;

@@ -1,6 +1,7 @@
 /// The adapter for Open MPI: each node is a rank of one job, and each frame is one message. ../README.md describes how
 /// receivers join.
 #include <csignal>
+#include <cstring>
 #include <set>
 
 #include "hopmeter/hopmeter.hpp"
@@ -9,12 +10,13 @@
 
 using namespace hopmeter;
 using namespace std::chrono_literals;
+using mpi::Buffer;
 using mpi::check;
+using mpi::Clock;
 using mpi::Job;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 /// How often a publisher checks for additional receivers after the expected ones have joined.
 constexpr auto look = 10ms;
 /// How long `send` waits, like MPI_Send, until the library no longer needs the frame.
@@ -29,28 +31,17 @@ struct Receiver {
 };
 
 /// A frame, with a request for each receiver that may still need it.
-struct Outgoing {
-  std::vector<std::byte> memory;
-  std::vector<MPI_Request> requests;
+struct Outgoing : Buffer {
   std::vector<Receiver> receivers;
 
   /// Returns whether MPI no longer needs the frame for any receiver. Waits for this until `until`.
   bool is_done(Clock::time_point until) {
-    int done = requests.empty();
-    while (!done) {
-      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "sending");
-      if (!done && Clock::now() >= until) return false;
-    }
+    int done = 0;
+    check(wait(until, done), "sending");
+    if (!done) return false;
     requests.clear();
     receivers.clear();
     return true;
-  }
-
-  /// Gives up the messages to the receivers for which `has_gone` is true.
-  void give_up(auto has_gone) {
-    for (std::size_t each = 0; each < requests.size(); ++each) {
-      if (requests[each] != MPI_REQUEST_NULL && has_gone(receivers[each])) MPI_Request_free(&requests[each]);
-    }
   }
 };
 
@@ -62,9 +53,7 @@ class MpiPublisher final : public Publisher {
   }
   ~MpiPublisher() override {
     const auto until = Clock::now() + parting;
-    for (auto& each : frames_) {
-      if (!each.is_done(until)) each.give_up([](const Receiver&) { return true; });
-    }
+    for (auto& each : frames_) job_.release(std::move(each), until);
     note_unfinished(false);
   }
 
@@ -129,9 +118,12 @@ class MpiPublisher final : public Publisher {
     remove([&](const Receiver& each) { return ::kill(job_.pid_of(each.rank), 0) != 0 && errno == ESRCH; });
   }
 
+  /// Removes receivers. MPI may need their unfinished frames until the end, so the publisher replaces these frames.
   void remove(auto has_gone) {
     std::erase_if(receivers_, has_gone);
-    for (auto& each : frames_) each.give_up(has_gone);
+    for (auto& each : frames_) {
+      if (std::ranges::any_of(each.receivers, has_gone)) job_.release(std::exchange(each, {}), {});
+    }
   }
 
   Job& job_;
@@ -145,25 +137,26 @@ class MpiPublisher final : public Publisher {
 
 class MpiSubscriber final : public Subscriber {
  public:
-  MpiSubscriber(Job& job, const Link& link) : job_(job), tag_(job.next_tag()), buffer_(link.frame_bytes) {
+  MpiSubscriber(Job& job, const Link& link) : job_(job), tag_(job.next_tag()) {
+    incoming_.memory.resize(link.frame_bytes);
     if (std::sscanf(link.address.c_str(), "%d:%d", &pid_, &publisher_tag_) != 2)
       throw Error("the address " + link.address + " is not PID:TAG");
   }
   ~MpiSubscriber() override {
-    if (request_ == MPI_REQUEST_NULL) return;
+    if (request() == MPI_REQUEST_NULL) return;
     tell(-tag_);
-    MPI_Cancel(&request_);
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    MPI_Cancel(&request());
+    job_.release(std::move(incoming_), Clock::now() + parting);
   }
 
   std::size_t poll(Timeout, Take take) override {
-    if (request_ == MPI_REQUEST_NULL && !join()) return 0;
+    if (request() == MPI_REQUEST_NULL && !join()) return 0;
     int arrived = 0, bytes = 0;
     MPI_Status status;
-    check(MPI_Test(&request_, &arrived, &status), "receiving a frame");
+    check(MPI_Test(&request(), &arrived, &status), "receiving a frame");
     if (!arrived) return 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    take(Received::split(std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(bytes))));
+    take(Received::split(std::span<const std::byte>(incoming_.memory).first(static_cast<std::size_t>(bytes))));
     post();
     return 1;
   }
@@ -181,25 +174,25 @@ class MpiSubscriber final : public Subscriber {
     return true;
   }
 
+  MPI_Request& request() { return incoming_.requests.front(); }
+
   void post() {
-    check(MPI_Irecv(buffer_.data(), static_cast<int>(buffer_.size()), MPI_BYTE, rank_, tag_, MPI_COMM_WORLD, &request_),
+    check(MPI_Irecv(incoming_.memory.data(), static_cast<int>(incoming_.memory.size()), MPI_BYTE, rank_, tag_,
+                    MPI_COMM_WORLD, &request()),
           "receiving a frame");
   }
 
   /// Sends the publisher this receiver's tag to join, or its negative tag to leave.
   void tell(int tag) {
-    MPI_Request request;
-    MPI_Isend(&tag, 1, MPI_INT, rank_, publisher_tag_, MPI_COMM_WORLD, &request);
-    int done = 0;
-    for (const auto until = Clock::now() + parting; !done && Clock::now() < until;)
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (!done) MPI_Request_free(&request);
+    Buffer number{std::vector<std::byte>(sizeof tag), {MPI_REQUEST_NULL}};
+    std::memcpy(number.memory.data(), &tag, sizeof tag);
+    MPI_Isend(number.memory.data(), 1, MPI_INT, rank_, publisher_tag_, MPI_COMM_WORLD, number.requests.data());
+    job_.release(std::move(number), Clock::now() + parting);
   }
 
   Job& job_;
   int pid_ = 0, publisher_tag_ = 0, rank_ = -1, tag_;
-  std::vector<std::byte> buffer_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  Buffer incoming_{{}, {MPI_REQUEST_NULL}};
 };
 
 /// Returns how the bytes travel. With vader, a process maps its own segment, and one segment of each rank it reaches.

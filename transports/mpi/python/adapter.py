@@ -13,7 +13,7 @@ from hopmeter.node.base import BaseTransport, opens, package_version
 from hopmeter.node.buffers import page_aligned
 from hopmeter.node.contract import HEADER_BYTES, Fill, Link, Setup, Take
 
-from .job import MPI, Job
+from .job import MPI, Job, is_done_by
 
 LOOK_S = 0.01
 """How often a publisher checks for additional receivers after the expected ones have joined."""
@@ -24,14 +24,6 @@ PARTING_S = 0.1
 MOST_BYTES, MOST_FRAMES = 64 << 20, 64
 Place = tuple[int, int]
 """A rank, and a tag that only one link end of this rank uses."""
-
-
-def is_done_by(request: Any, until: float) -> bool:
-    """Wait for a request, at most until a time of `time.monotonic`. Return whether the request is done."""
-    while not request.Test():
-        if time.monotonic() >= until:
-            return False
-    return True
 
 
 class Outgoing:
@@ -58,18 +50,11 @@ class Outgoing:
             self.requests.pop()
         return True
 
-    def forget(self, has_gone: Callable[[Place], bool]) -> None:
-        """Give up the messages to the receivers for which `has_gone` returns true."""
-        for request, place in self.requests:
-            if has_gone(place):
-                request.Free()
-        self.requests = [(request, place) for request, place in self.requests if not has_gone(place)]
-
 
 class Publisher:
     def __init__(self, transport: Transport, link: Link) -> None:
         self._job = transport.job
-        self._tag = self._job.next_tag()
+        self._tag, self._frame_bytes = self._job.next_tag(), link.frame_bytes
         self.address = f"{os.getpid()}:{self._tag}"
         self._expected = link.receivers
         most = min(max(MOST_BYTES // link.frame_bytes, 2), MOST_FRAMES)
@@ -124,15 +109,16 @@ class Publisher:
         self._remove(lambda place: not self._job.is_alive(place[0]))
 
     def _remove(self, has_gone: Callable[[Place], bool]) -> None:
+        """Remove receivers. MPI may need their unfinished frames until the end, so replace these frames."""
         self._receivers = [place for place in self._receivers if not has_gone(place)]
-        for each in self._frames:
-            each.forget(has_gone)
+        for index, frame in enumerate(self._frames):
+            if any(has_gone(place) for _, place in frame.requests):
+                self._job.release([request for request, _ in frame.requests], 0.0)
+                self._frames[index] = Outgoing(self._frame_bytes)
 
     def close(self) -> None:
         until = time.monotonic() + PARTING_S
-        for each in self._frames:
-            if not each.is_done_by(until):
-                each.forget(lambda _: True)
+        self._job.release([request for frame in self._frames for request, _ in frame.requests], until)
         self._note_unfinished(False)
 
 
@@ -168,14 +154,13 @@ class Subscriber:
     def _tell(self, tag: int) -> None:
         """Send the publisher this receiver's tag to join, or its negative tag to leave."""
         request = MPI.COMM_WORLD.Isend((array("i", [tag]), MPI.INT), self._rank, self._publisher_tag)
-        if not is_done_by(request, time.monotonic() + PARTING_S):
-            request.Free()
+        self._job.release([request], time.monotonic() + PARTING_S)
 
     def close(self) -> None:
         if self._request is not None:
             self._tell(-self._tag)
             self._request.Cancel()
-            self._request.Wait()
+            self._job.release([self._request], time.monotonic() + PARTING_S)
 
 
 def find_path() -> str:

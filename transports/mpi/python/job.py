@@ -8,6 +8,7 @@ import threading
 import time
 from array import array
 from itertools import count
+from typing import Any
 
 import mpi4py
 
@@ -20,6 +21,14 @@ PAUSE_S = 0.002
 """The pause between two checks of whether the job has started, or whether messages are still unfinished."""
 UNUSED_TAG = 0
 """A tag that no link end uses."""
+
+
+def is_done_by(request: Any, until: float) -> bool:
+    """Wait for a request, at most until a time of `time.monotonic`. Return whether the request is done."""
+    while not request.Test():
+        if time.monotonic() >= until:
+            return False
+    return True
 
 
 class Job:
@@ -39,6 +48,7 @@ class Job:
         with open(self._waiting, "x"):
             pass
         self._unfinished, self._lock = 0, threading.Lock()
+        self._kept: list[Any] = []  # the requests that their link ends have released, but that are not done
         self._wake, self._stop = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -70,6 +80,14 @@ class Job:
         """
         with self._lock:
             self._unfinished += ends
+        self._wake.set()
+
+    def release(self, requests: list[Any], until: float) -> None:
+        """Wait until requests are done, at most until a time of `time.monotonic`. Keep the rest until they are done, or
+        until MPI is finalized; a request refers to its memory, so Python does not free the memory."""
+        left = [request for request in requests if not _is_settled(request, until)]
+        with self._lock:
+            self._kept += left
         self._wake.set()
 
     def next_tag(self) -> int:
@@ -110,8 +128,10 @@ class Job:
         while not self._stop.is_set():
             self._wake.wait()
             self._wake.clear()
-            while self._unfinished > 0 and not self._stop.wait(PAUSE_S):
+            while (self._unfinished > 0 or self._kept) and not self._stop.wait(PAUSE_S):
                 MPI.COMM_WORLD.Iprobe(MPI.ANY_SOURCE, UNUSED_TAG)
+                with self._lock:
+                    self._kept = [request for request in self._kept if not _is_settled(request, 0.0)]
         MPI.Finalize()
 
     def _await_rank(self) -> bool:
@@ -122,9 +142,18 @@ class Job:
                 with contextlib.suppress(FileNotFoundError):  # mpirun may have started the job meanwhile
                     os.unlink(self._waiting)
                 return False
-        with open(self._rank) as file:
-            os.environ.update(line.rstrip("\n").split("=", 1) for line in file)
+        with open(self._rank, "rb") as file:
+            entries = file.read().split(b"\0")
+        os.environb.update(entry.split(b"=", 1) for entry in entries if b"=" in entry)
         return True
+
+
+def _is_settled(request: Any, until: float) -> bool:
+    """Like `is_done_by`, but return False if MPI reports an error."""
+    try:
+        return is_done_by(request, until)
+    except MPI.Exception:
+        return False
 
 
 def initialize() -> list[int]:

@@ -7,7 +7,7 @@ use std::process;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hopmeter_instrument::prelude::*;
 use mpi::Threading;
@@ -15,7 +15,7 @@ use mpi::ffi;
 use mpi::traits::*;
 use rustix::fs::OFlags;
 
-use crate::messages::call_mpi;
+use crate::messages::{Buffer, call_mpi};
 
 /// The pause between two checks of whether the job has started, or whether messages are still unfinished.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -30,10 +30,28 @@ pub struct Job {
     ranks: Arc<OnceLock<Ranks>>,
     is_rung: AtomicBool,
     tags: AtomicI32,
-    /// How many link ends have unfinished messages.
-    unfinished: Arc<AtomicI32>,
+    unfinished: Arc<Unfinished>,
     /// Wakes the thread; the thread ends when this sender is dropped.
     end: Mutex<Option<(mpsc::Sender<()>, JoinHandle<()>)>>,
+}
+
+/// What MPI has not finished.
+#[derive(Default)]
+struct Unfinished {
+    /// How many link ends have unfinished messages, plus the number of buffers in `kept`.
+    count: AtomicI32,
+    /// The buffers that their link ends have released, but that MPI still needs.
+    kept: Mutex<Vec<Buffer>>,
+}
+
+impl Unfinished {
+    /// Frees the buffers that MPI no longer needs.
+    fn drop_done(&self) {
+        let mut kept = lock(&self.kept);
+        let before = kept.len();
+        kept.retain_mut(|buffer| !buffer.is_done_by(Instant::now()).unwrap_or(false));
+        self.count.fetch_sub((before - kept.len()) as i32, Relaxed);
+    }
 }
 
 impl Job {
@@ -43,7 +61,7 @@ impl Job {
         File::create(&waiting).context("asking for a rank")?;
         let ranks = Arc::new(OnceLock::new());
         let (stop, stopped) = mpsc::channel();
-        let unfinished = Arc::new(AtomicI32::new(0));
+        let unfinished = Arc::new(Unfinished::default());
         let left = unfinished.clone();
         let (known, rank) = (ranks.clone(), folder.join("ranks").join(process::id().to_string()));
         let thread = thread::spawn(move || {
@@ -98,10 +116,21 @@ impl Job {
     /// Adds `ends`, which is 1 or -1, to the number of link ends that have unfinished messages. While there are such
     /// link ends, the thread calls MPI: MPI sends messages only inside its functions, and the link ends may call none.
     pub fn count_unfinished(&self, ends: i32) {
-        self.unfinished.fetch_add(ends, Relaxed);
+        self.unfinished.count.fetch_add(ends, Relaxed);
         if let Some((wake, _)) = &*lock(&self.end) {
             let _ = wake.send(()); // the thread has ended if MPI could not be initialized
         }
+    }
+
+    /// Waits until MPI no longer needs a buffer, at most until `until`. If MPI then still needs the buffer, keeps it
+    /// until MPI no longer needs it, or until MPI is finalized.
+    pub fn release(&self, mut buffer: Buffer, until: Instant) -> Result<()> {
+        let done = buffer.is_done_by(until);
+        if !matches!(done, Ok(true)) {
+            lock(&self.unfinished.kept).push(buffer);
+            self.count_unfinished(1);
+        }
+        done.map(drop)
     }
 
     /// Returns a tag that no other link end of this process uses.
@@ -120,9 +149,10 @@ impl Drop for Job {
 }
 
 /// Calls MPI from time to time until no message is unfinished. Returns false if the thread has to end.
-fn call_until_finished(unfinished: &AtomicI32, stopped: &mpsc::Receiver<()>) -> bool {
-    while unfinished.load(Relaxed) > 0 {
+fn call_until_finished(unfinished: &Unfinished, stopped: &mpsc::Receiver<()>) -> bool {
+    while unfinished.count.load(Relaxed) > 0 {
         call_mpi();
+        unfinished.drop_done();
         if stopped.recv_timeout(PAUSE) == Err(mpsc::RecvTimeoutError::Disconnected) {
             return false;
         }
@@ -132,8 +162,8 @@ fn call_until_finished(unfinished: &AtomicI32, stopped: &mpsc::Receiver<()>) -> 
 
 /// Copies the environment of a rank.
 fn take_over(rank: &PathBuf) {
-    for line in fs::read_to_string(rank).unwrap_or_default().lines() {
-        if let Some((name, value)) = line.split_once('=') {
+    for entry in fs::read_to_string(rank).unwrap_or_default().split('\0') {
+        if let Some((name, value)) = entry.split_once('=') {
             std::env::set_var(name, value);
         }
     }

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::job::Job;
-use crate::messages::{Place, Request, next_number};
+use crate::messages::{Buffer, Place, Request, next_number};
 
 /// How often a publisher checks for additional receivers after the expected ones have joined.
 const LOOK: Duration = Duration::from_millis(10);
@@ -39,7 +39,7 @@ impl Transport for Mpi {
             job: self.job.clone(),
             expected: link.receivers as usize,
             frame_bytes: link.frame_bytes,
-            frames: (0..frames).map(|_| Outgoing::default()).collect(),
+            frames: (0..frames).map(|_| Buffer::default()).collect(),
             receivers: Vec::new(),
             looked: Instant::now(),
             is_unfinished: false,
@@ -65,40 +65,13 @@ impl Transport for Mpi {
     }
 }
 
-/// A frame, with a request for each receiver that may still need it.
-#[derive(Default)]
-struct Outgoing {
-    memory: Vec<u8>,
-    requests: Vec<(Request, Place)>,
-}
-
-impl Outgoing {
-    /// Returns whether MPI no longer needs the frame for any receiver. Waits for this until `until`.
-    fn is_done_by(&mut self, until: Instant) -> Result<bool> {
-        while let Some((request, _)) = self.requests.last_mut() {
-            if !request.is_done_by(until)? {
-                return Ok(false);
-            }
-            self.requests.pop();
-        }
-        Ok(true)
-    }
-
-    /// Gives up the messages to the receivers for which `has_gone` returns true.
-    fn forget(&mut self, has_gone: impl Fn(Place) -> bool) {
-        let (gone, left): (Vec<_>, Vec<_>) =
-            take(&mut self.requests).into_iter().partition(|(_, place)| has_gone(*place));
-        self.requests = left;
-        gone.into_iter().for_each(|(request, _)| request.forget());
-    }
-}
-
 struct MpiPublisher {
     job: Arc<Job>,
     tag: i32,
     expected: usize,
     frame_bytes: usize,
-    frames: Vec<Outgoing>,
+    /// The frames, with a request for each receiver that may still need a frame.
+    frames: Vec<Buffer>,
     receivers: Vec<Place>,
     looked: Instant,
     is_unfinished: bool,
@@ -149,10 +122,13 @@ impl MpiPublisher {
         Ok(())
     }
 
+    /// Removes receivers. MPI may need their unfinished frames until the end, so the publisher replaces these frames.
     fn remove(&mut self, has_gone: impl Fn(Place) -> bool) {
         self.receivers.retain(|place| !has_gone(*place));
         for frame in &mut self.frames {
-            frame.forget(&has_gone);
+            if frame.requests.iter().any(|(_, place)| has_gone(*place)) {
+                let _ = self.job.release(take(frame), Instant::now()); // an error concerns receivers that have gone
+            }
         }
     }
 }
@@ -183,7 +159,7 @@ impl Publisher for MpiPublisher {
         let bytes = &mut frame.memory[..HEADER_BYTES + payload_bytes];
         fill.write(FrameMut::split(bytes));
         for receiver in &self.receivers {
-            // SAFETY: the memory is used again only after its requests are done or their receivers have gone.
+            // SAFETY: the memory is used again only after its requests are done; `Job::release` keeps it until then.
             frame.requests.push((unsafe { Request::send(bytes, *receiver)? }, *receiver));
         }
         if !frame.is_done_by(Instant::now() + PATIENCE)? {
@@ -200,9 +176,7 @@ impl Drop for MpiPublisher {
     fn drop(&mut self) {
         let until = Instant::now() + PARTING;
         for frame in &mut self.frames {
-            if !frame.is_done_by(until).unwrap_or(false) {
-                frame.forget(|_| true);
-            }
+            let _ = self.job.release(take(frame), until); // the receivers may have gone
         }
         self.note_unfinished(false);
     }
@@ -232,20 +206,17 @@ impl MpiSubscriber {
 
     fn receive_next(&mut self) -> Result<()> {
         let from = Place { rank: self.publisher.rank, tag: self.tag };
-        // SAFETY: the buffer is used again only after the request is done.
+        // SAFETY: the buffer is used again only after the request is done; `Job::release` keeps it until then.
         self.request = Some(unsafe { Request::receive(&mut self.buffer, from)? });
         Ok(())
     }
 
     /// Sends the publisher this receiver's tag to join, or its negative tag to leave.
     fn tell(&self, tag: i32) -> Result<()> {
-        let number = tag.to_ne_bytes();
-        // SAFETY: the number stays in place until the request is done or forgotten.
-        let mut request = unsafe { Request::send(&number, self.publisher)? };
-        if !request.is_done_by(Instant::now() + PARTING)? {
-            request.forget();
-        }
-        Ok(())
+        let memory = tag.to_ne_bytes().to_vec();
+        // SAFETY: `Job::release` keeps the memory until the request is done.
+        let request = unsafe { Request::send(&memory, self.publisher)? };
+        self.job.release(Buffer { memory, requests: vec![(request, self.publisher)] }, Instant::now() + PARTING)
     }
 }
 
@@ -264,9 +235,11 @@ impl Subscriber for MpiSubscriber {
 
 impl Drop for MpiSubscriber {
     fn drop(&mut self) {
-        if let Some(request) = self.request.take() {
+        if let Some(mut request) = self.request.take() {
             let _ = self.tell(-self.tag); // the publisher may have gone
             request.cancel();
+            let buffer = Buffer { memory: take(&mut self.buffer), requests: vec![(request, self.publisher)] };
+            let _ = self.job.release(buffer, Instant::now() + PARTING);
         }
     }
 }

@@ -15,6 +15,26 @@ pub struct Place {
     pub tag: c_int,
 }
 
+/// Memory, with a request for each message that MPI may still send from it or receive into it.
+#[derive(Default)]
+pub struct Buffer {
+    pub memory: Vec<u8>,
+    pub requests: Vec<(Request, Place)>,
+}
+
+impl Buffer {
+    /// Returns whether MPI no longer needs the memory. Waits for this until `until`.
+    pub fn is_done_by(&mut self, until: Instant) -> Result<bool> {
+        while let Some((request, _)) = self.requests.last_mut() {
+            if !request.is_done_by(until)? {
+                return Ok(false);
+            }
+            self.requests.pop();
+        }
+        Ok(true)
+    }
+}
+
 /// A message that MPI may still be sending or receiving.
 pub struct Request(ffi::MPI_Request);
 
@@ -25,7 +45,7 @@ impl Request {
     /// Sends a message.
     ///
     /// # Safety
-    /// The bytes must stay in place and unchanged until the request is done or forgotten.
+    /// The bytes must stay in place and unchanged until the request is done.
     pub unsafe fn send(bytes: &[u8], to: Place) -> Result<Self> {
         let mut request = MaybeUninit::uninit();
         let (data, length) = (bytes.as_ptr().cast::<c_void>(), bytes.len() as c_int);
@@ -37,7 +57,7 @@ impl Request {
     /// Receives a message of at most the buffer's size, sent by the rank `from` with the tag.
     ///
     /// # Safety
-    /// Nothing else may use the buffer until the request is done or cancelled.
+    /// Nothing else may use the buffer until the request is done.
     pub unsafe fn receive(buffer: &mut [u8], from: Place) -> Result<Self> {
         let mut request = MaybeUninit::uninit();
         let (data, length) = (buffer.as_mut_ptr().cast::<c_void>(), buffer.len() as c_int);
@@ -74,20 +94,10 @@ impl Request {
         }
     }
 
-    /// Gives up a sent message that its receiver will never fetch.
-    pub fn forget(mut self) {
-        // SAFETY: the request is valid and not used afterwards.
-        unsafe { ffi::MPI_Request_free(&mut self.0) };
-    }
-
-    /// Stops receiving.
-    pub fn cancel(mut self) {
-        let mut status = MaybeUninit::uninit();
-        // SAFETY: the request is valid and not used afterwards.
-        unsafe {
-            ffi::MPI_Cancel(&mut self.0);
-            ffi::MPI_Wait(&mut self.0, status.as_mut_ptr());
-        }
+    /// Asks MPI to stop receiving. The request is done when MPI has stopped, or when the message has arrived.
+    pub fn cancel(&mut self) {
+        // SAFETY: the request is valid.
+        unsafe { ffi::MPI_Cancel(&mut self.0) };
     }
 }
 
