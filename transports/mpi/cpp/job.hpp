@@ -63,8 +63,8 @@ class Job {
     wake_.notify_one();
   }
 
-  /// Waits until MPI no longer needs a buffer, at most until `until`. If MPI then still needs the buffer, keeps it until
-  /// MPI no longer needs it, or until MPI is finalized.
+  /// Waits until MPI no longer needs a buffer, at most until `until`. If MPI then still needs the buffer, keeps it
+  /// until MPI no longer needs it, or until MPI is finalized.
   void release(Buffer buffer, Clock::time_point until) noexcept {
     if (buffer.is_done(until)) return;
     const std::scoped_lock lock(mutex_);
