@@ -26,6 +26,7 @@ MOST_VALUES = 3
 """The maximum number of payloads, sizes or rates that a question lists."""
 BYTES = "bytes:"
 WITH = "with "
+RESTART = "restart "
 UNSAID = tuple(each.key for each in CONDITIONS if not each.asks_default)
 """The conditions that a question does not mention if they have their default."""
 PACED = tuple([name] for name in SCHEDULED)
@@ -100,7 +101,8 @@ def _event(scenario: Scenario) -> str:
     restarts = [] if scenario.flow else [value for ask in asks(scenario) for value in ask.axes["restart"]]
     if not restarts or NOTHING in restarts:
         return ""
-    return f"a {join(list(dict.fromkeys(KEYS['restart'].title_words(value) for value in restarts)), 'or')}"
+    targets = [KEYS["restart"].title_words(value).removeprefix(RESTART) for value in dict.fromkeys(restarts)]
+    return f"a {RESTART}{join(targets, 'or')}"
 
 
 def _than(who: Sequence[str], against: str) -> str:

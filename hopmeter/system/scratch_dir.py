@@ -102,11 +102,12 @@ def remove_leftovers(patterns: Iterable[str], run: str) -> list[str]:
 
     Only paths whose names contain the trial's run id are removed.
     """
-    found = [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]
-    for path in found:
+    removed = []
+    for path in [path for pattern in patterns for path in Path("/").glob(pattern.replace("{run}", run).lstrip("/"))]:
         with contextlib.suppress(OSError):
             remove_path(path)
-    return [str(path) for path in found]
+            removed.append(str(path))
+    return removed
 
 
 def remove_path(path: Path) -> None:

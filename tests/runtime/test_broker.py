@@ -83,6 +83,24 @@ def test_a_folder_that_one_leaves_is_removed_with_its_files(tmp_path: Path) -> N
     assert not left.exists()
 
 
+def test_a_path_that_cannot_be_removed_does_not_keep_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove_path = broker.remove_path
+
+    def refuse(path: Path) -> None:
+        if path.name == "kept":
+            raise PermissionError
+        remove_path(path)
+
+    monkeypatch.setattr(broker, "remove_path", refuse)
+    left = [tmp_path / "kept", tmp_path / "lock"]
+    with make_broker(tmp_path, "well", leftover_files=[str(path) for path in left]):
+        for path in left:
+            path.touch()
+    assert [path.exists() for path in left] == [True, False]
+
+
 @pytest.mark.parametrize("mode", ["parent", "stubborn"])
 def test_what_it_started_ends_with_it_whether_it_listens_or_not(tmp_path: Path, mode: str) -> None:
     with make_broker(tmp_path, mode, ready="line: at your service") as served:

@@ -150,6 +150,15 @@ def test_a_folder_that_a_killed_broker_left_is_removed_with_its_files(tmp_path: 
     assert not left.exists()
 
 
+def test_a_leftover_that_cannot_be_removed_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_path: Path) -> None:
+        raise PermissionError
+
+    (tmp_path / "0123456789abcdef").touch()
+    monkeypatch.setattr(scratch_dir, "remove_path", refuse)
+    assert scratch_dir.remove_leftovers([f"{tmp_path}/{{run}}"], "0123456789abcdef") == []
+
+
 def test_a_node_s_number_of_another_namespace_is_not_killed(home: Path, abandoned: Path) -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as bystander:
         try:

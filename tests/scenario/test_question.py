@@ -193,8 +193,8 @@ def test_a_search_asks_for_the_highest_rate(transports: list[str], said: str) ->
         (
             "recovery",
             {"transport": ["bus", "tram"], "restart": ["broker", "sink"]},
-            "Which of bus and tram recovers sooner from a restart of the broker or restart of the sink, for a message "
-            "of 100 bytes at 1,000 Hz?",
+            "Which of bus and tram recovers sooner from a restart of the broker or of the sink, for a message of 100 "
+            "bytes at 1,000 Hz?",
         ),
         (
             "recovery-subscriber",

@@ -234,7 +234,8 @@ class BrokerProcess:
         if not self._is_down:
             self._end()
         for path in self._told.leftover_files:
-            remove_path(Path(self._fill_placeholders(path)))
+            with contextlib.suppress(OSError):
+                remove_path(Path(self._fill_placeholders(path)))
         with contextlib.suppress(OSError):
             if self._ground.log.stat().st_size == 0:
                 self._ground.log.unlink()

@@ -6,7 +6,9 @@
 #include <kj/function.h>
 #include <kj/vector.h>
 
+#include <exception>
 #include <future>
+#include <iostream>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -114,8 +116,17 @@ class EventLoop {
       jobs.swap(jobs_);
       wake_ = kj::mv(waking.fulfiller);
     }
-    for (auto& job : jobs) job();
+    for (auto& job : jobs) attempt(job);
     return waking.promise.then([this] { return run_jobs(); });
+  }
+
+  /// Runs a job. The event loop continues if the job fails, because other threads wait for the event loop.
+  static void attempt(Job& job) {
+    try {
+      job();
+    } catch (const std::exception& failed) {
+      std::cerr << "Cap'n Proto: " << failed.what() << '\n';
+    }
   }
 
   /// Adds a job. Only the first of several waiting jobs wakes the event loop.

@@ -89,7 +89,7 @@ class Connection {
 class Listener final : kj::TaskSet::ErrorHandler {
  public:
   Listener(EventLoop& loop, const hopmeter::Setup& setup, const hopmeter::Link& link, capnp::Capability::Client offer)
-      : setup_(setup), offer_(kj::mv(offer)), tasks_(*this) {
+      : setup_(setup), timer_(loop.io().provider->getTimer()), offer_(kj::mv(offer)), tasks_(*this) {
     address_ = is_unix(setup) ? setup.directory() + "/" + link.name + ".capnp" : setup.bind() + ":0";
     receiver_ = parse(loop, setup, address_)->listen();
     if (!is_unix(setup)) address_ = setup.advertised() + ":" + std::to_string(receiver_->getPort());
@@ -104,16 +104,23 @@ class Listener final : kj::TaskSet::ErrorHandler {
 
  private:
   kj::Promise<void> accept_all() {
-    return receiver_->accept().then([this](kj::Own<kj::AsyncIoStream>&& stream) {
-      auto connection = kj::heap<Connection>(setup_, kj::mv(stream), offer_);
-      auto ended = connection->on_disconnect();
-      tasks_.add(ended.attach(kj::mv(connection)));
-      return accept_all();
-    });
+    return kj::evalNow([this] { return receiver_->accept(); })
+        .then([this](kj::Own<kj::AsyncIoStream>&& stream) {
+          auto connection = kj::heap<Connection>(setup_, kj::mv(stream), offer_);
+          auto ended = connection->on_disconnect();
+          tasks_.add(ended.attach(kj::mv(connection)));
+        })
+        // The process may have too many open files.
+        .catch_([this](kj::Exception&&) { return timer_.afterDelay(pause); })
+        .then([this] { return accept_all(); });
   }
   void taskFailed(kj::Exception&&) override {}  // a peer has disconnected
 
+  /// How long the listener waits after a failed attempt to accept a connection.
+  static constexpr kj::Duration pause = 10 * kj::MILLISECONDS;
+
   hopmeter::Setup setup_;
+  kj::Timer& timer_;
   capnp::Capability::Client offer_;
   kj::Own<kj::ConnectionReceiver> receiver_;
   std::string address_;

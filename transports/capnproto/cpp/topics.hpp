@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <list>
+#include <optional>
 
 #include "hopmeter/callback_slot.hpp"
 #include "hopmeter/mailbox.hpp"
@@ -91,7 +92,8 @@ class TopicPublisher final : public hopmeter::Publisher {
 };
 
 using FrameSlot = std::shared_ptr<hopmeter::CallbackSlot<hopmeter::OnFrame>>;
-using FrameQueue = hopmeter::Mailbox<std::vector<std::byte>>;
+/// An empty item means that no frame arrived in time; a malformed message may contain an empty frame.
+using FrameQueue = hopmeter::Mailbox<std::optional<std::vector<std::byte>>>;
 
 /// A subscriber on the event loop. `Target` receives the frames: a slot with a callback, or a queue for the endpoint's
 /// thread.
@@ -149,9 +151,9 @@ class TopicSubscriber final : public hopmeter::Subscriber {
 
   std::size_t poll(hopmeter::Timeout timeout, hopmeter::Take take) override {
     const auto frame = frames_.pop(timeout);
-    if (frame.empty()) return 0;
+    if (!frame) return 0;
     state_->window.leave();
-    take(hopmeter::Received::split(frame));
+    take(hopmeter::Received::split(*frame));
     return 1;
   }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -30,6 +31,8 @@ WINDOW_BYTES = 65536
 default window of capnp-rpc. pycapnp itself has no flow control for streaming calls."""
 MOST_FRAMES = 16
 """If the queue of a polled subscriber contains this many frames, calls do not return, so that publishers wait."""
+FAREWELL_S, PAUSE_S = 0.1, 0.001
+"""The longest time that a closing publisher waits for its frames to be sent, and the pause between two checks."""
 
 
 class Topic(IDL.Topic.Server):
@@ -68,13 +71,22 @@ class Publisher(ListeningEnd):
     async def _deliver(self, frame: bytes) -> None:
         """Call every receiver, and wait until all of them have returned. A receiver whose call fails has
         disconnected."""
-        for receiver, call in [(each, each.deliver(frame)) for each in self._receivers]:
-            try:
-                await call
-            except capnp.KjException:
-                if receiver in self._receivers:
-                    self._receivers.remove(receiver)
-        self._delivered += len(frame)
+        try:
+            for receiver, call in [(each, each.deliver(frame)) for each in self._receivers]:
+                try:
+                    await call
+                except capnp.KjException:
+                    if receiver in self._receivers:
+                        self._receivers.remove(receiver)
+        finally:
+            self._delivered += len(frame)
+
+    def close(self) -> None:
+        """Wait until the frames are sent, but not long, and close the publisher."""
+        deadline = time.monotonic() + FAREWELL_S
+        while not self._loop.is_here and self._delivered < self._handed and time.monotonic() < deadline:
+            time.sleep(PAUSE_S)
+        super().close()
 
     async def _stop(self) -> None:
         await super()._stop()

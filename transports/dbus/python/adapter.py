@@ -18,7 +18,8 @@ from hopmeter.node.base import BaseTransport, package_version
 from hopmeter.node.contract import Closable, Fill, Handle, Link, Setup, Take
 
 from . import asyncio_ends
-from .connecting import Messages, Outlet, Post, connect, disconnect, receive
+from .bodies import discard
+from .connecting import Messages, Outlet, Post, connect, disconnect, receive, require_connection
 
 R = TypeVar("R")
 
@@ -43,7 +44,9 @@ class End:
         self.run(receive(self.bus, kind, self._arrived.put_nowait, rule))
 
     def next_message(self, timeout_s: float) -> Message | None:
-        """Return the next message, or None after the timeout."""
+        """Return the next message, or None after the timeout. Raises AdapterError if no more messages can arrive."""
+        if self._arrived.empty():
+            require_connection(self.bus)
         return self.run(self._next(timeout_s))
 
     async def _next(self, timeout_s: float) -> Message | None:
@@ -59,6 +62,8 @@ class End:
 
     def close(self) -> None:
         self.run(disconnect(self.bus))
+        while not self._arrived.empty():
+            discard(self._arrived.get_nowait())
         self._loop.close()
 
 

@@ -10,7 +10,8 @@ from hopmeter.node.calls import CalledServer, ReplyQueue
 from hopmeter.node.contract import Fill, Link, Setup, Take
 from hopmeter.node.event_loop import EventLoop, Outbox, endpoint_loop
 
-from .connecting import Messages, Outlet, Post, connect, disconnect, receive
+from .bodies import discard
+from .connecting import Messages, Outlet, Post, connect, disconnect, receive, require_connection
 
 
 class End:
@@ -80,11 +81,18 @@ class Client(End):
         return self.send_frame(self.messages.post_request, payload_bytes, fill)
 
     def poll(self, timeout_s: float, take: Take) -> int:
+        if self._replies.empty():
+            require_connection(self.bus)
         return self._replies.poll(timeout_s, lambda message: self._take(message, take))
 
     def _take(self, message: Message, take: Take) -> None:
         with self.messages.kind.read(message) as frame:
             take(frame)
+
+    def close(self) -> None:
+        super().close()
+        while not self._replies.empty():
+            discard(*self._replies.get())
 
 
 class Server(CalledServer, End):

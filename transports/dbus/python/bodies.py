@@ -54,10 +54,14 @@ class SealedMemory:
         """Return the file descriptor of new memory with a frame that `fill` writes. No process can change or shorten
         the memory."""
         memory = os.memfd_create("hopmeter", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(memory, HEADER_BYTES + payload_bytes)
-        with mmap.mmap(memory, HEADER_BYTES + payload_bytes) as mapping:
-            fill(mapping)
-        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, SEALS)  # cannot succeed while the memory is mapped as writable
+        try:
+            os.ftruncate(memory, HEADER_BYTES + payload_bytes)
+            with mmap.mmap(memory, HEADER_BYTES + payload_bytes) as mapping:
+                fill(mapping)
+            fcntl.fcntl(memory, fcntl.F_ADD_SEALS, SEALS)  # cannot succeed while the memory is mapped as writable
+        except BaseException:
+            os.close(memory)
+            raise
         return memory
 
     @staticmethod
@@ -74,15 +78,28 @@ class SealedMemory:
     @contextmanager
     def read(message: Message) -> Iterator[Any]:
         """Provide the frame of a message until the `with` block ends."""
-        memory = message.unix_fds[message.body[0]]
         try:
+            memory = _descriptor(message)
             if fcntl.fcntl(memory, fcntl.F_GET_SEALS) & NEEDED != NEEDED:
                 raise ValueError("the sender did not seal the memory of a message")
             # Before Linux 6.7, sealed memory cannot be mapped with MAP_SHARED.
             with mmap.mmap(memory, 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ) as mapping:
                 yield mapping
         finally:
-            os.close(memory)
+            discard(message)
+
+
+def _descriptor(message: Message) -> int:
+    """Return the file descriptor to which the body of a message refers."""
+    if message.signature != "h" or message.body[0] >= len(message.unix_fds):
+        raise ValueError("a message contains no file descriptor")
+    return message.unix_fds[message.body[0]]
+
+
+def discard(message: Message) -> None:
+    """Close the file descriptors of a message, if it has any."""
+    for descriptor in message.unix_fds:
+        os.close(descriptor)
 
 
 Kind = type[ByteArray] | type[SealedMemory]

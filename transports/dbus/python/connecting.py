@@ -122,6 +122,12 @@ async def receive(bus: MessageBus, kind: MessageType, on_message: Callable[[Mess
     bus.add_message_handler(handle)
 
 
+def require_connection(bus: MessageBus) -> None:
+    """Raise AdapterError if the broker has closed the connection."""
+    if not bus.connected:
+        raise AdapterError("dbus-daemon has closed the connection", "read the broker's log")
+
+
 async def disconnect(bus: MessageBus) -> None:
     """Close a connection, which the broker may already have closed."""
     bus.disconnect()

@@ -57,7 +57,10 @@ impl Acceptor {
         let own = rustix::io::dup(&arrival).context("duplicating an eventfd")?;
         let guests = Guests { connections: Vec::new(), arrival: own };
         // Disconnects a peer that fails the handshake.
-        let greet = move |socket| Ok(Connection::accept(encryption.server_stream(socket)?, limits).ok());
+        let greet = move |socket| {
+            let stream = encryption.server_stream(socket);
+            Ok(stream.and_then(|stream| Connection::accept(stream, limits)).ok())
+        };
         Ok(Self { address, arrival, attendant: Attendant::start(socket, guests, greet)?, _file: file })
     }
 
