@@ -241,7 +241,8 @@ def run_together(
     command = shlex.split(sides[0].manifest.run_together.format(first=first, second=second))
     with start_side(command, place, more) as both:
         said = watch_until_end(both, both, watch)
-    received, sent = (line if line in said.splitlines() else said for line in OUTCOMES[pattern])
+    # `mpirun` may print the lines of two programs as one line.
+    received, sent = (line if line in said else said for line in OUTCOMES[pattern])
     return received, sent
 
 
