@@ -40,13 +40,13 @@ def test_a_broker_may_run_on_the_python_of_the_nodes(tmp_path: Path) -> None:
     folder.mkdir()
     own = '[languages.python]\nwaits = ["block"]\nlibrary = "L"\n'
     (folder / "transport.toml").write_text(f"{SERVED}\n{own}")
-    told = load(folder / "transport.toml").broker
-    assert told is not None
-    assert told.program == sys.executable
+    broker = load(folder / "transport.toml").broker
+    assert broker is not None
+    assert broker.program == sys.executable
     (folder / "transport.toml").write_text(f'{SERVED}\n{own}environment = "own"\n')
-    told = load(folder / "transport.toml").broker
-    assert told is not None
-    assert told.program is None, "its environment has yet to be made"
+    broker = load(folder / "transport.toml").broker
+    assert broker is not None
+    assert broker.program is None, "its environment has yet to be made"
 
 
 def test_a_broker_lacks_a_program_that_its_script_needs(tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_a_broker_lacks_a_program_that_its_script_needs(tmp_path: Path) -> None:
     folder.mkdir()
     own = 'needs = ["sh", "no-such-program"]\n[languages.python]\nwaits = ["block"]\nlibrary = "L"\n'
     (folder / "transport.toml").write_text(f"{SERVED}\n{own}")
-    told = load(folder / "transport.toml").broker
-    assert told is not None
-    assert told.missing == "no-such-program, which a broker needs,"
+    broker = load(folder / "transport.toml").broker
+    assert broker is not None
+    assert broker.missing == "no-such-program, which a broker needs,"
 
 
 def test_a_program_of_a_variable_that_is_not_set_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,10 +92,11 @@ def test_a_rule_speaks(expected: str, row: dict[str, Any], about: dict[str, Any]
 
 
 def test_rules_about_a_steady_state_do_not_concern_first_messages() -> None:
-    run = run_of(GOOD | {"lost": 3, "busy": 1, "response_p99_us": None, "duplicated": 1})
+    bad = {"lost": 3, "busy": 1, "response_p99_us": None, "duplicated": 1}
+    run = run_of(GOOD | bad | {"floor_us": None, "floor_reason": "no floor"})
     run.rows = [replace(row, cell=row.cell.with_values(begin="at-once")) for row in run.rows]
     assert "W-DUPLICATED" in (said := [warning.code for warning in warnings([run])])
-    assert not {"W-LOST", "W-REFUSED", "W-UNRESOLVED"} & set(said)
+    assert not {"W-LOST", "W-REFUSED", "W-UNRESOLVED", "W-NO-FLOOR"} & set(said)
 
 
 def test_stolen_time_is_a_share_of_the_trials() -> None:

@@ -53,7 +53,7 @@ def few_trials(runs: Sequence[Run]) -> Iterator[Caution]:
         )
 
 
-STEADY = ("W-UNRESOLVED", "W-CORES-BUSY", "W-LOST", "W-REFUSED")
+STEADY = ("W-UNRESOLVED", "W-CORES-BUSY", "W-LOST", "W-REFUSED", "W-NO-FLOOR")
 """The rules about the messages of a steady state."""
 
 
@@ -76,8 +76,8 @@ class RowRule:
             yield Caution(self.code, title, f"{names(rows)}{text}", self.grave)
 
     def _concerns(self, row: Row) -> bool:
-        """Return whether the rule suits the way in which the row was measured. Rules in STEADY are not meant for a
-        row whose source sends at once, because such a row has one latency per trial."""
+        """Return whether the rule suits the way in which the row was measured. Rules in STEADY do not apply to
+        first messages and recoveries, which have one time per trial and no floor."""
         return self.code not in STEADY or not row.cell.axes.measures_moments
 
 
